@@ -1,0 +1,179 @@
+"""One transition schema, compiled into what a model interface can hold, and its replies decoded.
+
+*merge*: the schema as it is, references resolved; `state_patch` is a merge patch.
+*ops*: for strict OpenAI schemas, which know no free-form object and turn "absent" into null: every
+key required, optional ones nullable, and `state_patch` a list of
+`{"op": "set" | "delete", "path": "/a/b", "value_json": "…"}`.
+The validator is the controller's in both cases, and always runs.
+"""
+
+from controller.core.canonical import JsonObject, JsonValue, canonical
+from controller.core.pointer import split
+from controller.core.records import Reply, Usage
+from controller.core.rules import definitions, inlined, properties
+from controller.core.strict_json import NotJson, read_reply, read_value
+
+_DROPPED = {"minLength", "maxLength", "examples", "default", "propertyNames", "maxProperties",
+            "minProperties", "oneOf", "title", "$id", "$schema", "definitions"}
+
+_OPS: JsonObject = {
+    "type": "array",
+    "description": "Changes to the state. A path is a JSON Pointer: /facts/some_id. value_json is "
+                   "the value as JSON text, and null for delete.",
+    "items": {
+        "type": "object", "additionalProperties": False, "required": ["op", "path", "value_json"],
+        "properties": {
+            "op": {"type": "string", "enum": ["set", "delete"]},
+            "path": {"type": "string"},
+            "value_json": {"type": ["string", "null"]},
+        },
+    },
+}
+
+
+def merge_schema(schema: JsonObject) -> JsonObject:
+    """The transition schema without references, choices as anyOf."""
+    whole = inlined(schema, definitions(schema))
+    assert isinstance(whole, dict)
+    found = _any_of(whole)
+    assert isinstance(found, dict)
+    return found
+
+
+def ops_schema(schema: JsonObject) -> JsonObject:
+    """The transition schema for strict structured output."""
+    whole = merge_schema(schema)
+    parts = dict(properties(whole))
+    parts["state_patch"] = _OPS
+    strict = _strict({**whole, "properties": dict(parts), "required": list(parts)})
+    assert isinstance(strict, dict)
+    described = strict["properties"]
+    assert isinstance(described, dict)
+    described["state_patch"] = _OPS
+    return strict
+
+
+def from_ops(body: bytes, usage: Usage) -> Reply:
+    """A reply in the ops dialect as one in the merge dialect.
+
+    What is no JSON object is passed on as it came, for the envelope gate to say so.
+    """
+    try:
+        document = read_reply(body)
+    except NotJson:
+        return Reply(body, usage)
+    action, operations = document.get("action"), document.get("state_patch")
+    if not isinstance(operations, list):
+        return Reply(body, usage)
+    try:
+        patch = _patch(operations)
+    except NotJson as fault:
+        return Reply(body, usage, fault=str(fault))
+    return Reply(canonical({**document, "state_patch": patch, "action": _present(action)}), usage)
+
+
+def to_ops(document: JsonObject) -> JsonObject:
+    """A transition of the merge dialect in the ops dialect: the inverse of `from_ops`."""
+    patch = document["state_patch"]
+    assert isinstance(patch, dict)
+    operations: list[JsonValue] = []
+    for path, value in _leaves(patch, ""):
+        deleted = value is None
+        operations.append({"op": "delete" if deleted else "set", "path": path,
+                           "value_json": None if deleted else canonical(value).decode()})
+    return {**document, "state_patch": operations}
+
+
+def _patch(operations: list[JsonValue]) -> JsonObject:
+    patch: JsonObject = {}
+    for index, operation in enumerate(operations):
+        match operation:
+            case {"op": "set", "path": str(path), "value_json": str(text)}:
+                _set(patch, path, _value(text, index), index)
+            case {"op": "delete", "path": str(path)}:
+                _set(patch, path, None, index)
+            case _:
+                raise NotJson(f"/state_patch/{index}: expected op, path and value_json")
+    return patch
+
+
+def _set(patch: JsonObject, path: str, value: JsonValue, index: int) -> None:
+    try:
+        keys = split(path)
+    except ValueError as fault:
+        raise NotJson(f"/state_patch/{index}/path: {fault}") from None
+    if not keys:
+        raise NotJson(f"/state_patch/{index}/path: expected a path below the root, got {path!r}")
+    below = patch
+    for key in keys[:-1]:
+        found = below.setdefault(key, {})
+        if not isinstance(found, dict):
+            raise NotJson(f"/state_patch/{index}/path: {path} leads through a value set before")
+        below = found
+    below[keys[-1]] = value
+
+
+def _value(text: str, index: int) -> JsonValue:
+    try:
+        return read_value(text)
+    except NotJson as fault:
+        raise NotJson(f"/state_patch/{index}/value_json: {fault}") from None
+
+
+def _leaves(patch: JsonObject, path: str) -> list[tuple[str, JsonValue]]:
+    found: list[tuple[str, JsonValue]] = []
+    for key, value in patch.items():
+        at = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
+        found += _leaves(value, at) if isinstance(value, dict) and value else [(at, value)]
+    return found
+
+
+def _present(value: JsonValue) -> JsonValue:
+    """A value without its null members: strict schemas say "absent" so."""
+    match value:
+        case dict():
+            return {key: _present(below) for key, below in value.items() if below is not None}
+        case list():
+            return [_present(item) for item in value]
+        case _:
+            return value
+
+
+def _any_of(schema: JsonValue) -> JsonValue:
+    match schema:
+        case dict():
+            return {("anyOf" if key == "oneOf" else key): _any_of(value)
+                    for key, value in schema.items()}
+        case list():
+            return [_any_of(item) for item in schema]
+        case _:
+            return schema
+
+
+def _strict(schema: JsonValue) -> JsonValue:
+    if isinstance(schema, list):
+        return [_strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: _strict(value) for key, value in schema.items() if key not in _DROPPED}
+    if "const" in kept:
+        kept = {"type": "string", "enum": [kept["const"]]}
+    if isinstance(schema.get("enum"), list) and "type" not in kept:
+        kept["type"] = "string"
+    parts = kept.get("properties")
+    if isinstance(parts, dict):
+        kept.pop("anyOf", None)  # a choice between keys is the schema gate's to judge
+        wanted = schema.get("required")
+        needed = wanted if isinstance(wanted, list) else []
+        kept["properties"] = {key: part if key in needed else _nullable(part)
+                              for key, part in parts.items()}
+        kept |= {"required": list(parts), "additionalProperties": False}
+    return kept
+
+
+def _nullable(part: JsonValue) -> JsonValue:
+    assert isinstance(part, dict)
+    kind = part.get("type")
+    if isinstance(kind, str) and "enum" not in part:
+        return {**part, "type": [kind, "null"]}
+    return {"anyOf": [part, {"type": "null"}]}

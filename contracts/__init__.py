@@ -1,0 +1,38 @@
+"""What people and models must write, as data: schemas, domains, skills and examples."""
+
+import json
+from importlib.resources import files
+from typing import TypeAlias
+
+DISTRIBUTION = "oneshot-controller"
+
+Document: TypeAlias = "dict[str, object]"
+
+SCHEMAS = ("transition", "intent-contract", "policy", "config", "head", "observation",
+           "evidence", "step")
+"""The schemas that ship, by name."""
+
+
+def schema(name: str) -> Document:
+    """The JSON Schema (draft-07) called `name`. Raises FileNotFoundError for an unknown one."""
+    return _json(f"schemas/{name}.schema.json")
+
+
+def domain(name: str) -> Document:
+    """The state schema Σ of a domain. Raises FileNotFoundError for an unknown one."""
+    return _json(f"domains/{name}/state.schema.json")
+
+
+def skill(name: str) -> str:
+    """The skill spec P that ships with a domain. Raises FileNotFoundError for an unknown one."""
+    return text(f"skills/{name}/skill-spec.md")
+
+
+def text(path: str) -> str:
+    """A file of this package, by its path in it. Raises FileNotFoundError."""
+    return files("contracts").joinpath(path).read_text(encoding="utf-8")
+
+
+def _json(path: str) -> Document:
+    document: Document = json.loads(text(path))
+    return document

@@ -1,0 +1,1 @@
+"""Prices and totals of a shopping basket, in whole cents."""

@@ -1,0 +1,1 @@
+"""The hands: one module an action. Only `Hands` performs, and only effects of the journal."""

@@ -1,0 +1,130 @@
+"""The executor: performs effects of the journal, and brings half-done ones to an end."""
+
+from dataclasses import dataclass, replace
+
+from controller.actions.commit import commit
+from controller.actions.edit import edit
+from controller.actions.read import read
+from controller.actions.recall import recall
+from controller.actions.search import search
+from controller.actions.workplace import CannotPerform, Workplace
+from controller.commands import Ran
+from controller.core.action import (
+    Ask,
+    Command,
+    Commit,
+    Edit,
+    EffectClass,
+    Finish,
+    Read,
+    Recall,
+    Run,
+    Search,
+    Wait,
+)
+from controller.core.canonical import digest_bytes
+from controller.core.errors import WorldError
+from controller.core.observation import bounded
+from controller.core.records import Effect, Outcome, Source, Status, Stop, Stopped
+from controller.core.redact import printable, redact
+from controller.process import end_recorded
+
+_SHOWN = 10 * 1024  # bytes of a command's output that the model is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """Performs actions at one workplace."""
+
+    place: Workplace
+
+    def perform(self, effect: Effect) -> Outcome:
+        try:
+            outcome = self._act(effect)
+        except (CannotPerform, WorldError, OSError) as why:
+            self._undo(effect)
+            outcome = Outcome(Status.FAILED, str(why), effect.source, summary=f"failed: {why}")
+        return _cleaned(outcome)
+
+    def resume(self, effect: Effect) -> Outcome:
+        """Pure: do it again. Workspace: restore the pre-snapshot exactly, then do it again."""
+        end_recorded(self.place.shell.record)
+        self._undo(effect)
+        return self.perform(effect)
+
+    def _undo(self, effect: Effect) -> None:
+        if effect.effect_class is EffectClass.WORKSPACE:
+            self.place.snapshots.restore(effect.source.tree)
+
+    def _act(self, effect: Effect) -> Outcome:  # noqa: PLR0911  (one return a kind)
+        place, action = self.place, effect.candidate.transition.action
+        match action:
+            case Read():
+                return _seen(effect, read(place.root, action), f"{len(action.files)} shown")
+            case Search():
+                text = search(place.snapshots.repo, action)
+                return _seen(effect, text, text.split("\n", 1)[0])
+            case Recall():
+                text = recall(place.trail, place.run, action)
+                return _seen(effect, text, text.split("\n", 1)[0])
+            case Ask(question):
+                return replace(_seen(effect, f"You asked: {question}", "asked"),
+                               stopped=Stopped(Stop.WAITING, question))
+            case Wait(seconds):
+                place.clock.sleep(seconds)
+                return _seen(effect, f"{seconds} seconds have passed.",
+                             f"waited at step {effect.candidate.base.spent.steps}")
+            case Finish(result, summary):
+                return _finish(effect, result, summary)
+            case Edit() | Run() | Commit():
+                return self._change(effect, action)
+
+    def _change(self, effect: Effect, action: Edit | Run | Commit) -> Outcome:
+        match action:
+            case Edit(changes, check):
+                told = edit(self.place.root, changes)
+                return self._after(effect, told, self._ran(check) if check else None, check)
+            case Run(command):
+                return self._after(effect, "", self._ran(command), command)
+            case Commit():
+                made = commit(self.place, effect, action)
+                source = replace(effect.source, head=made, head_tree=effect.source.tree)
+                return Outcome(Status.DONE, f"Git commit {made} on {source.branch}, delivered.",
+                               source, summary=f"Git commit {made[:12]}")
+
+    def _ran(self, command: Command) -> Ran:
+        ran = self.place.shell.run(command, self.place.root)
+        if not ran.started:
+            raise CannotPerform(f"{command} {ran.ending}")
+        return ran
+
+    def _after(self, effect: Effect, told: str, ran: Ran | None,
+               command: Command | None) -> Outcome:
+        source = self._looked_at(effect)
+        text, output, summary = told, b"", told.replace("\n", ", ")
+        if ran:
+            output = redact(ran.output.decode("utf-8", "replace")).encode()
+            shown = bounded(printable(output.decode()).rstrip(), _SHOWN,
+                            digest_bytes(output)[:16])
+            text = "\n".join(filter(None, [told, f"$ {command}", ran.ending, shown]))
+            summary = "; ".join(filter(None, [summary, ran.ending]))
+        return Outcome(Status.DONE, text, source, summary=summary, output=output)
+
+    def _looked_at(self, effect: Effect) -> Source:
+        return replace(effect.source, tree=self.place.snapshots.take())
+
+
+def _seen(effect: Effect, text: str, summary: str) -> Outcome:
+    return Outcome(Status.DONE, text, effect.source, summary=summary)
+
+
+def _finish(effect: Effect, result: str, summary: str) -> Outcome:
+    gave_up = Stopped(Stop.STUCK, f"the model gave up: {summary}")
+    return replace(_seen(effect, "You asked to finish.", f"asked to finish ({result})"),
+                   stopped=gave_up if result == "impossible" else None)
+
+
+def _cleaned(outcome: Outcome) -> Outcome:
+    """The one funnel: nothing that hides, moves a cursor or is a secret goes on from here."""
+    return replace(outcome, text=redact(printable(outcome.text)),
+                   summary=redact(printable(outcome.summary)))

@@ -1,0 +1,32 @@
+"""Where actions happen: one worktree, with what they need from outside it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from controller.commands import Shell
+from controller.core.ports import Clock, Trail
+from controller.core.records import RunId
+from controller.repo import Identity, Repo
+from controller.snapshots import Snapshots
+
+
+class CannotPerform(Exception):  # an answer, not a fault
+    """Why an action can't be performed: a sentence for the model. Becomes a failed outcome."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """One run's worktree, the shell for its commands, and the user's repository."""
+
+    run: RunId
+    snapshots: Snapshots
+    shell: Shell
+    user: Repo
+    identity: Identity
+    trail: Trail
+    clock: Clock
+
+    @property
+    def root(self) -> Path:
+        """The worktree."""
+        return self.snapshots.root

@@ -1,0 +1,159 @@
+"""`oneshot init`: write the contract folder, with what this repository shows."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+import contracts
+from controller.cli.place import open_place
+from controller.cli.show import line, next_commands
+from controller.project import FOLDER, read_project, schema, transition_text
+from controller.settings import Settings, from_environment
+
+_GOAL = "Say here in one or two sentences what should be true afterwards."
+
+_TESTS = {
+    "pyproject.toml": ("python", "-m", "pytest", "-q"),
+    "setup.py": ("python", "-m", "pytest", "-q"),
+    "package.json": ("npm", "test"),
+    "Cargo.toml": ("cargo", "test"),
+    "go.mod": ("go", "test", "./..."),
+    "Makefile": ("make", "test"),
+}
+"""A file at the top -> the command that usually tests such a project."""
+
+_PATHS = (".venv/bin", "venv/bin", "node_modules/.bin")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the repository and the machine show."""
+
+    test: tuple[str, ...]
+    path: tuple[str, ...]
+    adapter: str
+    why: str
+
+
+@click.command()
+@click.option("--goal", help="What should be true afterwards.")
+@click.option("--test", "test", help="The command that must pass, as one line.")
+@click.pass_obj
+def init(folder: Path, goal: str | None, test: str | None) -> None:
+    """Write .agent-contract/ for this repository. Files that are there are kept."""
+    settings = from_environment()
+    place = open_place(folder, settings, make=True)
+    seen = _look(place.root, settings)
+    made = place.root / FOLDER
+    made.mkdir(exist_ok=True)
+    for name, text in _files(goal, test, seen).items():
+        _write(made / name, text, keep=not name.startswith("schemas/"))
+    generated = made / "transition.schema.json"
+    generated.unlink(missing_ok=True)
+    project = read_project(place.root)
+    generated.write_text(transition_text(project.rules), encoding="utf-8")
+    line(f"tests: {test or ' '.join(seen.test)}")
+    line(f"model: {seen.adapter} ({seen.why})")
+    line(f"criteria: {', '.join(c.id for c in project.rules.contract.success_criteria)}")
+    next_commands(f"edit {FOLDER}/intent-contract.yaml", "oneshot plan", "oneshot run --steps 5")
+
+
+def _look(root: Path, settings: Settings) -> Seen:
+    test = next((command for name, command in _TESTS.items() if (root / name).exists()),
+                ("make", "test"))
+    path = tuple(name for name in _PATHS if (root / name).is_dir())
+    return Seen(test, path, *_adapter(settings))
+
+
+def _adapter(settings: Settings) -> tuple[str, str]:
+    for program in ("claude", "codex"):
+        if settings.find(program):
+            return f"{program}_cli", f"{program} is on PATH"
+    for key, adapter in (("ANTHROPIC_API_KEY", "anthropic_api"), ("OPENAI_API_KEY", "openai_api")):
+        if key in settings.keys:
+            return adapter, f"{key} is set"
+    return "claude_cli", "nothing was found: install claude or codex, or set a key"
+
+
+def _files(goal: str | None, test: str | None, seen: Seen) -> dict[str, str]:
+    check = f"shell: {json.dumps(test)}" if test else f"argv: {json.dumps(list(seen.test))}"
+    schemas = {f"schemas/{name}.schema.json": json.dumps(schema(name), indent=2) + "\n"
+               for name in ("intent-contract", "policy", "config")}
+    return {
+        "intent-contract.yaml": _CONTRACT.format(goal=json.dumps(goal or _GOAL), check=check),
+        "policy.yaml": _POLICY.format(path=json.dumps(list(seen.path))),
+        "config.yaml": _CONFIG.format(adapter=seen.adapter),
+        "skill-spec.md": contracts.skill("coding"),
+        "state.schema.json": contracts.text("domains/coding/state.schema.json"),
+        **schemas,
+    }
+
+
+def _write(place: Path, text: str, *, keep: bool) -> None:
+    place.parent.mkdir(exist_ok=True)
+    if place.exists() and keep:
+        line(f"kept {FOLDER}/{place.name}")
+        return
+    place.write_text(text, encoding="utf-8")
+    if keep:
+        line(f"wrote {FOLDER}/{place.name}")
+
+
+_CONTRACT = """\
+# yaml-language-server: $schema=schemas/intent-contract.schema.json
+# What this task is for and must not touch. No model can change it.
+goal: {goal}
+
+# The run is done when the controller has proved every one of these itself, in a clean export of the
+# delivered Git commit. At least one should fail today.
+success_criteria:
+  tests:
+    text: The test suite passes.
+    check: {{{check}}}
+
+# Plain sentences go to the model; typed constraints are enforced at each action as well.
+constraints: []
+#  - Keep the public functions as they are.
+#  - forbid_paths: ["docs/**"]
+#  - max_files: 10
+
+locked_requirements: []
+non_goals: []
+must_remember: []
+"""
+
+_POLICY = """\
+# yaml-language-server: $schema=schemas/policy.schema.json
+# Files of the base that may change only after you agreed. Criteria are checked with these as they
+# were, so that a run can't turn green by changing what is measured.
+protected_paths:
+  - "tests/**"
+  - "test/**"
+  - "conftest.py"
+  - ".github/**"
+  - ".gitlab-ci.yml"
+  - "*.lock"
+  - "package-lock.json"
+
+commands:
+  forbid: []
+  confirm: []
+
+limits: {{timeout: 300, max_timeout: 1800}}
+
+# Nothing of your own environment reaches a command but what stands here.
+environment:
+  path: {path}
+  variables: {{}}
+"""
+
+_CONFIG = """\
+# yaml-language-server: $schema=schemas/config.schema.json
+model:
+  adapter: {adapter}   # claude_cli, codex_cli, anthropic_api, openai_api or scripted
+  # model: NAME
+
+limits: {{steps: 60}}
+"""

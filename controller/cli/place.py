@@ -1,0 +1,110 @@
+"""Where a command works: the checkout around it, and the record in its `.agent-runtime` folder."""
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from controller.core.canonical import JsonObject, digest, entries
+from controller.core.errors import SetupError, WorldError
+from controller.core.records import Launch, RunId
+from controller.project import RUNTIME, Project
+from controller.repo import Repo, open_checkout
+from controller.settings import Settings
+from controller.store.people import Desk
+from controller.store.queries import Queries
+from controller.store.sqlite import SqliteTables, open_tables
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)  # noqa: TID251  (this is the Clock port)
+
+    def sleep(self, seconds: float) -> None:
+        import time
+
+        time.sleep(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One checkout with its record: where every command works."""
+
+    user: Repo
+    root: Path
+    settings: Settings
+    tables: SqliteTables
+    clock: SystemClock = field(default_factory=SystemClock)
+
+    @property
+    def queries(self) -> Queries:
+        """The record, read."""
+        return Queries(self.tables)
+
+    @property
+    def desk(self) -> Desk:
+        """The record, as people write to it."""
+        return Desk(self.tables)
+
+    @property
+    def runs(self) -> Path:
+        """The folder with one folder a run."""
+        return self.root / RUNTIME / "runs"
+
+    def run(self, name: str | None) -> RunId:
+        """The run that a person named by an unambiguous beginning; the last one by default."""
+        known = self.queries.runs()
+        if not known:
+            raise SetupError("there is no run yet; `oneshot run` starts one")
+        if name is None:
+            return known[-1]
+        found = [run for run in known if run == name] or [
+            run for run in known if run.startswith(name)]
+        if len(found) != 1:
+            what = "several runs begin" if found else "no run begins"
+            raise SetupError(f"{what} with {name!r}; there are: {', '.join(known[-8:])}")
+        return found[0]
+
+
+def open_place(folder: Path, settings: Settings, *, make: bool = False) -> Place:
+    """The checkout around `folder`. Raises SetupError when there is no record and `make` is off."""
+    user = open_checkout(folder.absolute())
+    assert user.work_tree is not None
+    database = user.work_tree / RUNTIME / "oneshot.db"
+    if not make and not database.exists():
+        raise SetupError("there is no run in this repository yet; `oneshot run` starts one")
+    database.parent.mkdir(exist_ok=True)
+    ignore = database.parent / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
+    return Place(user, user.work_tree, settings, open_tables(database))
+
+
+def new_launch(place: Place, project: Project) -> Launch:
+    """What a run that starts now is fixed to: the documents, and the checkout's last Git commit."""
+    try:
+        base = place.user.commit("HEAD")
+    except WorldError as fault:
+        raise SetupError(f"the repository has no Git commit to start from: {fault}") from fault
+    goal, now = project.rules.contract.goal, place.clock.now()
+    words = re.sub(r"[^a-z0-9]+", "-", goal.lower()).strip("-").split("-")[:4]
+    mark = digest({"goal": goal, "base": base, "at": now.isoformat()})[:6]
+    return Launch(RunId("-".join([*words, mark])[:60]), goal, base, now, project.documents)
+
+
+def with_model(documents: JsonObject, changes: dict[str, str | None]) -> JsonObject:
+    """The documents with some of the configuration's `model` replaced from the command line."""
+    return _with(documents, "model", {k: v for k, v in changes.items() if v is not None})
+
+
+def with_limits(documents: JsonObject, changes: dict[str, int | float | None]) -> JsonObject:
+    """The documents with some of the configuration's `limits` replaced from the command line."""
+    return _with(documents, "limits", {k: v for k, v in changes.items() if v is not None})
+
+
+def _with(documents: JsonObject, part: str, changes: "dict[str, str] | dict[str, int | float]",
+          ) -> JsonObject:
+    config = entries(documents["config"])
+    return {**documents, "config": {**config, part: {**entries(config.get(part)), **changes}}}

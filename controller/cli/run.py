@@ -1,0 +1,95 @@
+"""`oneshot run`: start a run and drive it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from controller.cli.live import View, WatchedExecutor, WatchedModel, shown
+from controller.cli.place import Place, new_launch, open_place, with_limits, with_model
+from controller.cli.show import document, exit_code, line, next_commands, talk
+from controller.cli.wiring import ADAPTERS, branch_of, build, build_model, recorded
+from controller.core.errors import ModelError
+from controller.core.records import Head, Launch, Stop
+from controller.launch import launch as open_run
+from controller.loop import run as drive
+from controller.process import this_process
+from controller.project import of_documents, read_project
+from controller.settings import from_environment
+
+
+@click.command()
+@click.option("--steps", type=click.IntRange(1), help="Stop after so many steps of this call.")
+@click.option("--max-steps", type=click.IntRange(1), help="The run's limit of steps.")
+@click.option("--max-time", type=click.IntRange(1), metavar="SECONDS", help="The run's time limit.")
+@click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD",
+              help="The run's limit of money.")
+@click.option("--adapter", type=click.Choice(sorted(ADAPTERS)), help="The model interface.")
+@click.option("--model", metavar="NAME", help="The model.")
+@click.option("--base-url", metavar="URL", help="A server that speaks the same API.")
+@click.option("--cassette", type=click.Path(dir_okay=False), help="For the scripted adapter.")
+@click.option("--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Write the replies as a cassette.")
+@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the last line.")
+@click.pass_obj
+def run(folder: Path, steps: int | None, max_steps: int | None, max_time: int | None,
+        max_cost: float | None, adapter: str | None, model: str | None, base_url: str | None,
+        cassette: str | None, record: Path | None, as_json: bool, quiet: bool) -> None:
+    """Start a run of the contract in this repository and step until it ends or must stop."""
+    place = open_place(folder, from_environment(), make=True)
+    project = read_project(place.root)
+    documents = with_limits(project.documents, {
+        "steps": max_steps, "seconds": max_time, "usd": max_cost})
+    documents = with_model(documents, {
+        "adapter": adapter, "model": model, "base_url": base_url,
+        "cassette": str(Path(cassette).absolute()) if cassette else None})
+    fixed = new_launch(place, replace(project, documents=documents))
+    if place.user.git("status", "--porcelain", "--untracked-files=no"):
+        talk("note: your checkout has changes that are not committed; the run starts from "
+             f"{fixed.base[:12]} without them")
+    view = View(place.queries, as_json, quiet)
+    click.get_current_context().exit(
+        drive_run(place, fixed, view, record=record, steps=steps, new=True))
+
+
+def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = None,
+              steps: int | None = None, new: bool = False) -> int:
+    """Open the run if it is new, drive it, and tell what came of it. Returns the exit code."""
+    config = of_documents(fixed.documents).config
+    model = recorded(build_model(place, config.model, fixed.run, place.root), record)
+    ctl = build(place, fixed, WatchedModel(model, view), view.written)
+    ctl = replace(ctl, executor=WatchedExecutor(ctl.executor, view))
+    with shown(view):
+        if new:
+            view.waiting("checking every criterion on the base")
+            open_run(ctl, config.test_command)
+        view.waiting("taking the lease")
+        try:
+            head = drive(ctl, this_process(), steps)
+        except ModelError:
+            talk(f"run {fixed.run} is kept as it is; `oneshot resume` goes on")
+            raise
+    conclude(place, head, view)
+    return exit_code(head)
+
+
+def conclude(place: Place, head: Head, view: View) -> None:
+    """The last lines of a run: what it came to, where it is, what to type next."""
+    from controller.report.page import write_report
+
+    page = write_report(place.queries, head.run, place.runs / head.run)
+    reason = head.stopped.reason if head.stopped else "it may go on"
+    if view.as_json:
+        from controller.cli.status import status_document
+
+        document(status_document(place, head.run))
+        return
+    why = head.stopped.why.value if head.stopped else "paused"
+    line(f"{why}: {reason} ({head.spent.steps} steps, version {head.version})")
+    if head.stopped and head.stopped.why is Stop.FINISHED:
+        talk(f"Git commit on branch {branch_of(head.run)}; report: {page}")
+        next_commands(f"git log -p {branch_of(head.run)}")
+        return
+    talk(f"report: {page}")
+    next_commands("oneshot status", "oneshot resume")

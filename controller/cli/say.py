@@ -1,0 +1,21 @@
+"""`oneshot say`: a message to a run."""
+
+from pathlib import Path
+
+import click
+
+from controller.cli.place import open_place
+from controller.cli.show import talk
+from controller.settings import from_environment
+
+
+@click.command()
+@click.argument("text")
+@click.option("--run", "name", metavar="RUN", help="Another run than the last one.")
+@click.pass_obj
+def say(folder: Path, text: str, name: str | None) -> None:
+    """Tell a run something. Its next step sees it once; an open question is answered by it."""
+    place = open_place(folder, from_environment())
+    run = place.run(name)
+    place.desk.say(run, text, place.clock.now())
+    talk(f"the next step of {run} will see it")

@@ -1,0 +1,113 @@
+"""`oneshot status`: one screen, and what to type next."""
+
+from pathlib import Path
+
+import click
+
+from controller.cli.place import Place, open_place
+from controller.cli.show import document, exit_code, line, mark, next_commands, table
+from controller.core.canonical import JsonObject, JsonValue, entries
+from controller.core.records import Head, RunId, Stop
+from controller.process import alive
+from controller.settings import from_environment
+
+
+@click.command()
+@click.argument("name", metavar="[RUN]", required=False)
+@click.option("--all", "every", is_flag=True, help="Every run, a line each.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.pass_obj
+def status(folder: Path, name: str | None, every: bool, as_json: bool) -> None:
+    """Show where a run (the last one by default) stands."""
+    place = open_place(folder, from_environment())
+    if every:
+        _every(place, as_json)
+    elif as_json:
+        document(status_document(place, place.run(name)))
+    else:
+        _show(place, place.run(name))
+
+
+def status_document(place: Place, run: RunId) -> JsonObject:
+    """Where a run stands, as JSON (schema oneshot/status@1)."""
+    head = place.queries.head(run)
+    return {
+        "schema": "oneshot/status@1", "run": run, "phase": _phase(place, head),
+        "exit_code": exit_code(head), "goal": place.queries.launch(run).goal,
+        "step": head.spent.steps, "state_version": head.version,
+        "reason": head.stopped.reason if head.stopped else None,
+        "git": head.state.get("source_authority"), "criteria": head.state.get("criteria"),
+        "waiting": [_waiting(item) for item in place.queries.confirmations(run)
+                    if item["status"] == "open"],
+        "usage": {"tokens": head.spent.tokens, "cost_usd": head.spent.usd,
+                  "calls_without_price": head.spent.unpriced},
+        "next": list(_next(place, head)),
+    }
+
+
+def _show(place: Place, run: RunId) -> None:
+    head = place.queries.head(run)
+    line(f"run {run}: {place.queries.launch(run).goal}")
+    line(f"  {_phase(place, head)}"
+         + (f": {head.stopped.reason}" if head.stopped else "")
+         + f" (step {head.spent.steps}, version {head.version})")
+    effect = place.queries.effect(run)
+    if effect and not _held(place, run):
+        line("  the controller is gone; one action has an unknown outcome. The state is intact.")
+    table([("  " + mark({"verified": True, "failing": False}.get(str(item.get("finding")))), id,
+            str(item["finding"]) + " already at the start" * (
+                item.get("baseline") == item["finding"] == "verified"))
+           for id, item in _criteria(head)])
+    for item in place.queries.confirmations(run):
+        if item["status"] == "open":
+            line(f"  waits for you: {item['id']} {item['kind']}: {item['summary']}")
+    unpriced = f" ({head.spent.unpriced} calls without a price)" if head.spent.unpriced else ""
+    line(f"  {head.spent.tokens} tokens, ${head.spent.usd:.2f}{unpriced}")
+    next_commands(*_next(place, head))
+
+
+def _criteria(head: Head) -> list[tuple[str, JsonObject]]:
+    return [(id, entries(item)) for id, item in entries(head.state.get("criteria")).items()]
+
+
+def _phase(place: Place, head: Head) -> str:
+    if head.stopped:
+        return head.stopped.why.value
+    if _held(place, head.run):
+        return "running"
+    return "stopped without saying so" if place.queries.effect(head.run) else "paused"
+
+
+def _held(place: Place, run: RunId) -> bool:
+    holder = place.queries.holder(run)
+    return holder is not None and alive(holder)
+
+
+def _next(place: Place, head: Head) -> tuple[str, ...]:
+    if head.stopped is None:
+        return ("oneshot log",) if _held(place, head.run) else ("oneshot resume", "oneshot log")
+    match head.stopped.why:
+        case Stop.FINISHED:
+            return (f"git log -p oneshot/{head.run}", "oneshot report")
+        case Stop.WAITING:
+            return tuple(_answer(item) for item in place.queries.confirmations(head.run)
+                         if item["status"] == "open")
+        case Stop.LIMIT | Stop.STUCK:
+            return ("oneshot log", "oneshot resume")
+
+
+def _answer(item: JsonObject) -> str:
+    return f"oneshot approve {item['id']}" if item["kind"] == "action" else 'oneshot say "…"'
+
+
+def _waiting(item: JsonObject) -> JsonValue:
+    return {"id": item["id"], "kind": item["kind"], "summary": item["summary"]}
+
+
+def _every(place: Place, as_json: bool) -> None:
+    if as_json:
+        document({"schema": "oneshot/runs@1",
+                  "runs": [status_document(place, run) for run in place.queries.runs()]})
+        return
+    heads = [place.queries.head(run) for run in place.queries.runs()]
+    table([(head.run, _phase(place, head), f"step {head.spent.steps}") for head in heads])

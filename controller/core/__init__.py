@@ -1,0 +1,1 @@
+"""The rules: values and pure functions. No clock, no disk, no network, no environment."""

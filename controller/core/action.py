@@ -1,0 +1,267 @@
+"""What a model may ask the controller to do: nine kinds, each a value.
+
+The kinds and their fields are written down for models in the schema `transition`; `parse` trusts
+that the schema gate has been there.
+"""
+
+import shlex
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, TypeAlias, cast
+
+from controller.core.canonical import JsonObject
+
+
+class EffectClass(Enum):
+    """What recovery may do when it finds an effect begun and not settled."""
+
+    PURE = "pure"  # do it again
+    WORKSPACE = "workspace"  # restore the pre-snapshot, then do it again under the same key
+    EXTERNAL = "external"  # ask the authority; cannot tell: a person
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command line: an argument list, never text that we parse. `timeout` is in seconds."""
+
+    argv: tuple[str, ...]
+    timeout: int | None = None
+
+    def __str__(self) -> str:
+        shell = self.argv[:2] == ("sh", "-c") and len(self.argv) == 3
+        return self.argv[2] if shell else shlex.join(self.argv)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRange:
+    """Lines `first` to `last` of a file, counted from 1, both included; None: to the end."""
+
+    path: str
+    first: int = 1
+    last: int | None = None
+
+    def __str__(self) -> str:
+        if self.first == 1 and self.last is None:
+            return self.path
+        return f"{self.path}:{self.first}-{'' if self.last is None else self.last}"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Show files, or some lines of them."""
+
+    files: tuple[FileRange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Find lines that match a regular expression, or (empty pattern) paths that match a glob."""
+
+    pattern: str
+    glob: str = "**"
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Replace `old`, which must stand exactly once in the file, by `new`."""
+
+    path: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Make the file hold exactly `content`."""
+
+    path: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Remove the file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Give the file another path; nothing may be there yet."""
+
+    path: str
+    to: str
+
+
+Change: TypeAlias = Replace | Write | Delete | Move
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Change several files, all or none, then perhaps run `check` over the result."""
+
+    changes: tuple[Change, ...]
+    check: Command | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Run a command in the worktree."""
+
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Make a Git commit of the worktree on the run's own branch and deliver it."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Search this run's own audit trail and artifacts for a text."""
+
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the person who owns the run, and wait for the answer."""
+
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let time pass."""
+
+    seconds: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Ask for the run to end: because the criteria hold, or because they can't be met."""
+
+    result: Literal["done", "impossible"]
+    summary: str
+
+
+Action: TypeAlias = Read | Search | Edit | Run | Commit | Recall | Ask | Wait | Finish
+
+
+def parse(document: JsonObject) -> Action:
+    """The action that a JSON object accepted by the schema gate describes."""
+    field = cast("dict[str, str]", document)  # the schema gate has checked the types
+    match document["kind"]:
+        case "read":
+            return Read(tuple(_file_range(item) for item in _objects(document, "files")))
+        case "search":
+            return Search(field.get("pattern") or "", field.get("glob") or "**")
+        case "edit":
+            changes = tuple(_change(item) for item in _objects(document, "changes"))
+            check = document.get("check")
+            return Edit(changes, command(check) if isinstance(check, dict) else None)
+        case "run":
+            return Run(command(document))
+        case _:
+            return _parse_rest(document)
+
+
+def _parse_rest(document: JsonObject) -> Action:
+    field = cast("dict[str, str]", document)  # the schema gate has checked the types
+    match document["kind"]:
+        case "commit":
+            return Commit(field["message"])
+        case "recall":
+            return Recall(field["query"])
+        case "ask":
+            return Ask(field["question"])
+        case "wait":
+            return Wait(int(field["seconds"]), field.get("reason") or "")
+        case "finish":
+            result: Literal["done", "impossible"] = (
+                "impossible" if field["result"] == "impossible" else "done")
+            return Finish(result, field["summary"])
+        case kind:
+            raise ValueError(f"BUG: the schema gate let the action kind {kind!r} through")
+
+
+def command(document: JsonObject) -> Command:
+    """The command in `{"argv": […]}` or `{"shell": "…"}`, with its `timeout` if it names one."""
+    limit = document.get("timeout")
+    timeout = limit if isinstance(limit, int) else None
+    match document:
+        case {"argv": [_, *_] as argv}:
+            return Command(tuple(str(word) for word in argv), timeout)
+        case _:
+            return Command(("sh", "-c", str(document.get("shell") or "")), timeout)
+
+
+def effect_class(action: Action) -> EffectClass:
+    """The rule that recovery follows for this action. Ours to say, never the model's."""
+    match action:
+        case Read() | Search() | Recall() | Ask() | Wait() | Finish():
+            return EffectClass.PURE
+        case Edit() | Run() | Commit():
+            return EffectClass.WORKSPACE
+
+
+def touched(action: Action) -> tuple[str, ...]:
+    """Every path that the action names as one to be changed."""
+    match action:
+        case Edit(changes):
+            return tuple(path for change in changes for path in _paths(change))
+        case _:
+            return ()
+
+
+def identity(action: Action) -> str:  # noqa: C901, PLR0911  (one return a kind)
+    """The action in one short line for people and for Σ's `recent`."""
+    match action:
+        case Read(files):
+            return "read " + ", ".join(map(str, files))
+        case Search(pattern, glob):
+            return f"search {pattern!r} in {glob}"
+        case Edit(changes):
+            return "edit " + ", ".join(dict.fromkeys(change.path for change in changes))
+        case Run(line):
+            return f"run {line}"
+        case Commit(message):
+            return f"commit {message.splitlines()[0] if message else ''}"
+        case Recall(query):
+            return f"recall {query!r}"
+        case Ask(question):
+            return f"ask {question}"
+        case Wait(seconds):
+            return f"wait {seconds} s"
+        case Finish(result):
+            return f"finish ({result})"
+
+
+def _objects(document: JsonObject, key: str) -> list[JsonObject]:
+    return cast("list[JsonObject]", document[key])  # the schema gate has checked the types
+
+
+def _file_range(item: JsonObject) -> FileRange:
+    first, last = item.get("first"), item.get("last")
+    return FileRange(str(item["path"]), first if isinstance(first, int) else 1,
+                     last if isinstance(last, int) else None)
+
+
+def _change(item: JsonObject) -> Change:
+    field = cast("dict[str, str]", item)  # the schema gate has checked the types
+    match item["op"]:
+        case "replace":
+            return Replace(field["path"], field["old"], field["new"])
+        case "write":
+            return Write(field["path"], field["content"])
+        case "delete":
+            return Delete(field["path"])
+        case _:
+            return Move(field["path"], field["to"])
+
+
+def _paths(change: Change) -> tuple[str, ...]:
+    return (change.path, change.to) if isinstance(change, Move) else (change.path,)

@@ -1,0 +1,29 @@
+"""Path patterns as people know them from .gitignore: `*` within a folder, `**` across folders."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+
+def matches(path: str, globs: Iterable[str]) -> bool:
+    """Whether any of `globs` matches the path. A pattern without a slash matches a name anywhere.
+
+    >>> matches("tests/unit/test_a.py", ["tests/**"])
+    True
+    >>> matches("pkg/poetry.lock", ["*.lock"]), matches("src/a/b.py", ["src/*.py"])
+    (True, False)
+    """
+    return any(_pattern(glob).fullmatch(path) for glob in globs)
+
+
+@cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    anywhere = "" if "/" in glob.rstrip("/") else "(?:.*/)?"
+    below = "(?:/.*)?" if glob.endswith("/") else ""
+    return re.compile(anywhere + _body(glob.strip("/")) + below, re.DOTALL)
+
+
+def _body(glob: str) -> str:
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
+    spoken = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(spoken.get(part, re.escape(part)) for part in parts)

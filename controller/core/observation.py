@@ -1,0 +1,51 @@
+"""What the next step is shown: bounded text, whole where it fits, head and tail where not."""
+
+LIMIT = 12 * 1024
+"""Bytes of one observation, at most."""
+
+
+def bounded(text: str, limit: int = LIMIT, artifact: str | None = None) -> str:
+    """`text` in at most `limit` bytes of UTF-8, with what is missing named in its place.
+
+    >>> bounded("short")
+    'short'
+    >>> len(bounded("é" * 9000, 400).encode()) <= 400
+    True
+    """
+    data = text.encode("utf-8", "replace")
+    if len(data) <= limit:
+        return text
+    where = f"; whole: recall {artifact}" if artifact else ""
+    gap = f"\n[… {len(data) - limit} or more of {len(data)} bytes left out{where} …]\n"
+    room = max(0, limit - len(gap.encode()))
+    head, tail = data[:room * 2 // 3], data[len(data) - room // 3:] if room // 3 else b""
+    return _whole(head) + gap + _whole(tail)
+
+
+def line(text: str, limit: int = 160) -> str:
+    """The first line of `text`, cut to `limit` characters.
+
+    >>> line("one\\ntwo")
+    'one'
+    """
+    first = text.strip().split("\n", 1)[0]
+    return first if len(first) <= limit else first[:limit - 1] + "…"
+
+
+def correction(title: str, body: str, shown: str) -> str:
+    """What follows a step that did not commit: why, and what it had been shown.
+
+    Nothing learned is lost: the facts of `shown` were never projected into the state.
+    """
+    why = bounded(f"{title}\n{body}", LIMIT // 2)
+    room = LIMIT - len(why.encode()) - 80
+    return f"{why}\n\nBefore that, you were shown:\n{bounded(_unwrapped(shown), room)}"
+
+
+def _unwrapped(shown: str) -> str:
+    """What a corrected step was shown itself, so that corrections don't nest."""
+    return shown.rpartition("\n\nBefore that, you were shown:\n")[2]
+
+
+def _whole(data: bytes) -> str:
+    return data.decode("utf-8", "ignore")

@@ -1,0 +1,62 @@
+"""The first state and the first observation: where the model stands before it has done anything."""
+
+from collections import Counter
+
+from controller.core.canonical import JsonObject
+from controller.core.observation import bounded
+from controller.core.projection import as_state, budget
+from controller.core.records import Evidence, Facts, Finding, Spent
+from controller.core.rules import MODEL, Rules, properties
+
+_TOP = 60  # entries of the repository's top that are listed
+
+_TOOLCHAINS = {
+    "pyproject.toml": "Python", "setup.py": "Python", "requirements.txt": "Python",
+    "package.json": "Node.js", "Cargo.toml": "Rust", "go.mod": "Go", "pom.xml": "Java (Maven)",
+    "build.gradle": "Java (Gradle)", "CMakeLists.txt": "CMake", "Makefile": "make",
+    "Gemfile": "Ruby", "composer.json": "PHP", "mix.exs": "Elixir",
+}
+
+
+def first_state(rules: Rules, facts: Facts, baseline: tuple[Evidence, ...]) -> JsonObject:
+    """Σ at version 0: the model's fields empty, the controller's as the authorities say."""
+    empty: JsonObject = {name: {} for name, prop in properties(rules.state_schema).items()
+                         if prop.get("x-owner") == MODEL}
+    criteria: JsonObject = {item.subject: {
+        "finding": item.finding.value, "baseline": item.finding.value, "tree": item.tree,
+        "detail": item.detail.split("\n", 1)[0][:300]} for item in baseline}
+    return {**empty, "source_authority": as_state(facts.source), "criteria": criteria,
+            "recent": [], "confirmations": {}, "budget": budget(Spent(), rules)}
+
+
+def first_observation(facts: Facts, baseline: tuple[Evidence, ...],
+                      test_command: str | None) -> str:
+    """O₀: the baseline of every criterion with its output, the top of the tree, the toolchain."""
+    return bounded("\n\n".join(filter(None, (
+        "This is the first step. Nothing has been done yet.",
+        "Before any change, the checks say:\n" + "\n".join(map(_check, baseline)),
+        "The repository:\n" + _top(facts.base_paths),
+        _toolchain(facts.base_paths, test_command),
+    ))))
+
+
+def _check(item: Evidence) -> str:
+    vacuous = " (holds already, so by itself it proves nothing)" * (
+        item.finding is Finding.VERIFIED)
+    return f"- {item.subject}: {item.finding.value}{vacuous}\n{item.source}: {item.detail}"
+
+
+def _top(paths: frozenset[str]) -> str:
+    counts = Counter(path.split("/", 1)[0] + "/" * ("/" in path) for path in paths)
+    lines = [f"  {name}" + (f" ({count} files)" if name.endswith("/") else "")
+             for name, count in sorted(counts.items())]
+    rest = [f"  … and {len(lines) - _TOP} more"] if len(lines) > _TOP else []
+    return "\n".join([*lines[:_TOP], *rest])
+
+
+def _toolchain(paths: frozenset[str], test_command: str | None) -> str:
+    found = sorted({name for file, name in _TOOLCHAINS.items() if file in paths})
+    said = [f"It looks like: {', '.join(found)}."] if found else []
+    return " ".join(said + ([f"Tests run with: {test_command}"] if test_command else []))
+
+

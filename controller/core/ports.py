@@ -1,0 +1,163 @@
+"""What the loop needs from the world. Implementations live outside `core`; fakes in `testing`."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Protocol
+
+from controller.core.canonical import JsonObject
+from controller.core.records import (
+    Call,
+    Candidate,
+    Effect,
+    Evidence,
+    Facts,
+    Head,
+    Launch,
+    Lease,
+    Message,
+    Outcome,
+    Owner,
+    Prompt,
+    Reply,
+    RunId,
+    Step,
+    Stopped,
+)
+from controller.core.verdict import Verdict
+
+
+class Clock(Protocol):
+    """The only source of time."""
+
+    def now(self) -> datetime:
+        """The time, in UTC."""
+
+    def sleep(self, seconds: float) -> None:
+        """Come back after so many seconds."""
+
+
+class Model(Protocol):
+    """One way to reach a model. Implementations live in `adapters`."""
+
+    @property
+    def name(self) -> str:
+        """Adapter and model, for people."""
+
+    def propose(self, prompt: Prompt) -> Reply:
+        """Make one call in a fresh context.
+
+        Raises ModelUnavailable if no reply comes, ModelUnusable if none will come until a person
+        fixes something. Nothing but the prompt reaches the model.
+        """
+
+
+class Executor(Protocol):
+    """The only code that changes anything outside the store."""
+
+    def perform(self, effect: Effect) -> Outcome:
+        """Do it once. An action that can't be performed is an Outcome, never an exception."""
+
+    def resume(self, effect: Effect) -> Outcome:
+        """Bring a half-done effect to an end, by the rule of its effect class.
+
+        The status is UNKNOWN when the world can't say whether it happened.
+        """
+
+
+class Authority(Protocol):
+    """A source we believe over the model."""
+
+    def observe(self, head: Head) -> Facts:
+        """What is so now, and what somebody else changed since `head`. Changes nothing."""
+
+    def baseline(self, facts: Facts) -> tuple[Evidence, ...]:
+        """Look at every criterion on the untouched base."""
+
+    def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
+        """Look at what an effect was to bring about, and at the criteria when it is a finish.
+
+        Read-only, so it may be asked again after a crash.
+        """
+
+
+class Store(Protocol):
+    """The durable record, as the loop writes it. Every method is one transaction.
+
+    Each write takes the lease and raises LeaseLost when its token is not the newest, StaleHead when
+    the head has moved. Either nothing is written or all of it.
+    """
+
+    def create(self, launch: Launch, head: Head, baseline: tuple[Evidence, ...]) -> None:
+        """Record a new run at version 0. Raises StateError when its id is taken."""
+
+    def lease(self, run: RunId, owner: Owner, now: datetime) -> AbstractContextManager[Lease]:
+        """Hold the run against every other controller. Raises LeaseLost naming the holder."""
+
+    def head(self, run: RunId) -> Head:
+        """The last committed point. Raises StateError for an unknown run."""
+
+    def open_effect(self, run: RunId) -> Effect | None:
+        """The effect begun and not yet settled, if a crash left one."""
+
+    def granted(self, run: RunId) -> Call | None:
+        """The call whose parked candidate a person has allowed, if there is one."""
+
+    def messages(self, run: RunId, after: int) -> tuple[Message, ...]:
+        """What the user said since the message `after`."""
+
+    def begin(self, lease: Lease, candidate: Candidate, facts: Facts, call: Call) -> Effect:
+        """Journal the intent to act, with the call that asked for it. The only maker of effects."""
+
+    def refuse(self, lease: Lease, head: Head, verdicts: tuple[Verdict, ...], call: Call) -> Head:
+        """Record the refusal as the next observation; the model's state does not move."""
+
+    def park(self, lease: Lease, candidate: Candidate, verdicts: tuple[Verdict, ...],
+             call: Call) -> Head:
+        """Put the candidate in the confirmation queue and stop the run until a person answers."""
+
+    def doubt(self, lease: Lease, effect: Effect, outcome: Outcome, now: datetime) -> Head:
+        """Stop the run because nobody can say whether the effect happened; it stays open."""
+
+    def commit(self, lease: Lease, step: Step, now: datetime) -> Head:
+        """Advance the head by one."""
+
+    def stop(self, lease: Lease, stopped: Stopped | None, now: datetime) -> Head:
+        """Let the run stand still, or (None) go on after it stood still."""
+
+
+class Trail(Protocol):
+    """The durable record, as it is read. Never fed back into a prompt, but for `recall`."""
+
+    def runs(self) -> tuple[RunId, ...]:
+        """Every run, oldest first."""
+
+    def launch(self, run: RunId) -> Launch:
+        """What was fixed when the run started. Raises StateError for an unknown run."""
+
+    def audit(self, run: RunId, after: int = 0) -> Iterator[JsonObject]:
+        """Every record of the audit trail after number `after`, in order (schema `step`)."""
+
+    def artifact(self, digest: str) -> bytes | None:
+        """The bytes kept under a digest, or under the only one that begins so (8 characters on)."""
+
+    def confirmations(self, run: RunId) -> tuple[JsonObject, ...]:
+        """Every question to a person: id, kind, status, action, reasons, asked."""
+
+    def holder(self, run: RunId) -> Owner | None:
+        """Who holds the run's lease now."""
+
+
+class People(Protocol):
+    """The durable record, as people write to it. Every method is one transaction."""
+
+    def say(self, run: RunId, text: str, now: datetime) -> int:
+        """Leave a message for the next step; answers an open question. Returns its id."""
+
+    def answer(self, run: RunId, confirmation: str, *, approve: bool, reason: str,
+               now: datetime) -> None:
+        """Answer a parked candidate. Raises StateError when there is nothing to answer."""
+
+
+Alive = Callable[[Owner], bool]
+"""Whether the process that holds a lease may still be at work."""

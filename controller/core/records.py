@@ -1,0 +1,285 @@
+"""The values of a step. Each has one name and one maker, and each new level of trust a new type.
+
+    Head → Prompt → Reply → Transition → Candidate → Effect → Outcome → Evidence → Step → Head
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import NewType
+
+from controller.core.action import Action, EffectClass, effect_class
+from controller.core.canonical import JsonObject, digest
+
+RunId = NewType("RunId", str)
+EffectId = NewType("EffectId", str)
+
+
+class Stop(Enum):
+    """Why a run stands still. A run that may go on has none."""
+
+    FINISHED = "finished"  # every criterion is proved
+    WAITING = "waiting"  # for a person
+    LIMIT = "limit"  # the budget is spent
+    STUCK = "stuck"  # no progress, or the model gave up
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Why the run stands still, in one sentence for a person."""
+
+    why: Stop
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one call, or a whole run, cost. None is *unknown*, which is not 0.
+
+    `input` counts uncached tokens only; `usd` is the price the backend named.
+    """
+
+    input: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a run has used so far. `usd` and `tokens` sum what is known; `unpriced` counts the rest.
+
+    `last` is a mark of the last action with its result, `repeats` how often it came in a row.
+    """
+
+    steps: int = 0
+    refusals_in_a_row: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+    last: str = ""
+    repeats: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last committed point of a run; every step starts from one."""
+
+    run: RunId
+    version: int
+    state: JsonObject
+    observation: str
+    spent: Spent = Spent()
+    heard: int = 0  # id of the last user message that an observation showed
+    stopped: Stopped | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What Git says about a run: commits by id, trees by id."""
+
+    branch: str
+    base: str  # Git commit the run started from
+    head: str  # Git commit the run's branch is at
+    head_tree: str
+    tree: str  # exact tree of the worktree, untracked files included
+
+    @property
+    def dirty(self) -> bool:
+        """Whether the worktree differs from the last Git commit of the run."""
+        return self.tree != self.head_tree
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the authorities said was so, at a moment."""
+
+    now: datetime
+    source: Source
+    base_paths: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()  # paths that differ between base and worktree
+    drift: str = ""  # what somebody else changed since the head, in words
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Something the user said while the run was going."""
+
+    id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The one self-contained request of a step. `stable` comes first and can be cached."""
+
+    run: RunId
+    version: int
+    step: int  # how many calls the run had made before this one
+    tree: str  # of the worktree, when it was rendered
+    stable: str
+    volatile: str
+    schema: JsonObject  # of the transition that is asked for
+
+    @property
+    def text(self) -> str:
+        """Everything the model is shown, in order."""
+        return self.stable + self.volatile
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The bytes that came back, with their cost; nothing in them is believed.
+
+    `fault` says why the adapter could not find one answer in what came back.
+    """
+
+    body: bytes
+    usage: Usage = Usage()
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """What the model asks for: change the state thus, then act thus. Not believed."""
+
+    expected_version: int
+    patch: JsonObject
+    action: Action
+    document: JsonObject  # as it was sent, without the reasoning
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A transition laid over the head it was made for. This is what gates judge."""
+
+    base: Head
+    transition: Transition
+    state: JsonObject  # base.state ⊕ patch
+    tree: str  # of the worktree that the reply was made for
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An admitted action, journalled before it is performed. `id` is its idempotency key."""
+
+    id: EffectId
+    candidate: Candidate
+    source: Source  # before: its tree is the pre-snapshot
+    begun: datetime
+    token: int  # fencing token of the lease it was begun under
+    paths: tuple[str, ...] = ()  # the files it is about
+    grant: str | None = None  # the confirmation that allowed it
+
+    @property
+    def effect_class(self) -> EffectClass:
+        """What recovery may do with it."""
+        return effect_class(self.candidate.transition.action)
+
+
+class Status(Enum):
+    """How performing an effect ended."""
+
+    DONE = "done"
+    FAILED = "failed"  # the controller could not perform it
+    UNKNOWN = "unknown"  # the world can't say whether it happened
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How performing ended and what was seen: `text` for the model, `output` for the record."""
+
+    status: Status
+    text: str
+    source: Source  # after
+    summary: str = ""
+    output: bytes = b""
+    stopped: Stopped | None = None
+
+
+class Finding(Enum):
+    """What an authority says about one criterion or postcondition."""
+
+    VERIFIED = "verified"
+    FAILING = "failing"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """An authority's answer about one subject, bound to the tree it was looked at in."""
+
+    subject: str  # a criterion's id, or "postcondition"
+    finding: Finding
+    authority: str
+    source: str  # what was asked: a command line, a ref
+    tree: str
+    at: datetime
+    detail: str
+    output: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One settled turn of the loop, ready to be committed."""
+
+    effect: Effect
+    outcome: Outcome
+    evidence: tuple[Evidence, ...]
+    state: JsonObject  # the state the evidence justifies
+    observation: str
+    stopped: Stopped | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who holds a lease: enough to tell whether he is still alive."""
+
+    host: str
+    pid: int
+    mark: str  # boot and start time, so that another process of the same number is another
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to step a run. `token` grows with each; a write with an old one is refused."""
+
+    run: RunId
+    token: int
+    owner: Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call as it is kept: the exact bytes sent and received, with their cost.
+
+    `grant` names the confirmation by which a person allowed what the reply asks for; such a call
+    was made and paid for in an earlier step.
+    """
+
+    prompt: Prompt
+    reply: Reply
+    at: datetime
+    grant: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What is fixed when a run starts."""
+
+    run: RunId
+    goal: str
+    base: str
+    at: datetime
+    documents: JsonObject = field(default_factory=dict)  # contract, policy, config as read
+
+
+def effect_id(run: RunId, version: int, transition: Transition) -> EffectId:
+    """The idempotency key: derived, so that doing the same thing again gives the same key."""
+    return EffectId(digest({"run": run, "version": version,
+                            "action": transition.document["action"]})[:20])

@@ -1,0 +1,92 @@
+"""Everything that is fixed for a run and that gates, prompt and settling look things up in."""
+
+from dataclasses import dataclass, field
+
+from controller.core.canonical import JsonObject, JsonValue, entries
+from controller.core.contract import Contract, Limits, Policy
+
+MODEL, CONTROLLER, USER = "model", "controller", "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The skill spec P, the intent contract I, the domain's state schema, policy and limits."""
+
+    skill: str
+    contract: Contract
+    state_schema: JsonObject
+    transition_schema: JsonObject
+    policy: Policy = field(default_factory=Policy)
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def owners(self) -> dict[str, str]:
+        """Who may write each property of the state: model, controller or user."""
+        return {name: str(prop.get("x-owner", CONTROLLER))
+                for name, prop in properties(self.state_schema).items()}
+
+    @property
+    def max_state_bytes(self) -> int:
+        """The size that the canonical JSON of the state must not pass."""
+        limit = self.state_schema.get("x-max-bytes")
+        return limit if isinstance(limit, int) else 32 * 1024
+
+
+def properties(schema: JsonObject) -> dict[str, JsonObject]:
+    """The property schemas of an object schema, by name."""
+    return {name: entries(prop) for name, prop in entries(schema.get("properties")).items()}
+
+
+def transition_schema(template: JsonObject, state_schema: JsonObject) -> JsonObject:
+    """The transition schema of one domain: `template` with the shape of its patches filled in."""
+    owned = {name: _patch_of(prop, definitions(state_schema))
+             for name, prop in properties(state_schema).items() if prop.get("x-owner") == MODEL}
+    whole: JsonObject = dict(template)
+    described = dict(properties(template))
+    described["state_patch"] = {**described["state_patch"], "additionalProperties": False,
+                                "properties": dict(owned)}
+    whole["properties"] = dict(described)
+    return whole
+
+
+def definitions(schema: JsonObject) -> dict[str, JsonObject]:
+    """The named subschemas of a draft-07 schema."""
+    return {name: entries(sub) for name, sub in entries(schema.get("definitions")).items()}
+
+
+def inlined(schema: JsonValue, named: dict[str, JsonObject]) -> JsonValue:
+    """`schema` with every `#/definitions/…` reference replaced by what it names."""
+    if isinstance(schema, list):
+        return [inlined(item, named) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    own = {key: inlined(value, named) for key, value in schema.items()
+           if key not in ("$ref", "definitions", "$schema", "$id")}
+    reference = schema.get("$ref")
+    if not isinstance(reference, str):
+        return own
+    return {**entries(inlined(named[reference.rpartition("/")[2]], named)), **own}
+
+
+def _patch_of(schema: JsonObject, named: dict[str, JsonObject]) -> JsonObject:
+    """The schema of a patch to a value of `schema`: every key optional, null allowed."""
+    whole = inlined(schema, named)
+    assert isinstance(whole, dict)
+    return _nullable(whole)
+
+
+def _nullable(schema: JsonObject) -> JsonObject:
+    if schema.get("type") != "object":
+        enum = schema.get("enum")
+        if isinstance(enum, list):
+            return {**schema, "enum": [*enum, None]}
+        return {**schema, "type": [str(schema.get("type", "string")), "null"]}
+    loose: JsonObject = {key: value for key, value in schema.items()
+                         if key not in ("required", "maxProperties", "x-owner")}
+    loose["type"] = ["object", "null"]
+    below = schema.get("additionalProperties")
+    if isinstance(below, dict):
+        loose["additionalProperties"] = _nullable(below)
+    if properties(schema):
+        loose["properties"] = {name: _nullable(prop) for name, prop in properties(schema).items()}
+    return loose

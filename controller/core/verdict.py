@@ -1,0 +1,54 @@
+"""What gates answer: a decision and every objection behind it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Decision(IntEnum):
+    """Ordered by severity, so that the worst of several is their maximum."""
+
+    ALLOW = 0
+    CONFIRM = 1
+    REFUSE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """One thing wrong: where (a JSON Pointer into the reply, RFC 6901) and what to do about it."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path or '/'}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One gate's decision about one candidate, with its objections."""
+
+    gate: str
+    decision: Decision
+    objections: tuple[Objection, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.gate}: {'; '.join(map(str, self.objections)) or self.decision.name.lower()}"
+
+
+def judged(gate: str, objections: Iterable[Objection],
+           decision: Decision = Decision.REFUSE) -> Verdict:
+    """The verdict of `gate`: ALLOW without objections, else `decision` with all of them."""
+    found = tuple(objections)
+    return Verdict(gate, decision if found else Decision.ALLOW, found)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Decision:
+    """The decision that binds: one refusal outweighs any number of allows.
+
+    >>> worst([])
+    <Decision.ALLOW: 0>
+    >>> worst([Verdict("intent", Decision.CONFIRM), Verdict("freshness", Decision.ALLOW)])
+    <Decision.CONFIRM: 1>
+    """
+    return max((verdict.decision for verdict in verdicts), default=Decision.ALLOW)

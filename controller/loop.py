@@ -1,0 +1,120 @@
+"""The algorithm. `step` is the transaction: it advances the head by one, or not at all.
+
+observe → render → propose → admit → begin → perform → attest → settle → commit
+"""
+
+from dataclasses import dataclass
+
+from controller.core.budget import exhausted
+from controller.core.errors import Refused
+from controller.core.gates import admit
+from controller.core.ports import Authority, Clock, Executor, Model, Store
+from controller.core.projection import adopt
+from controller.core.prompt import render
+from controller.core.records import (
+    Call,
+    Effect,
+    Head,
+    Launch,
+    Lease,
+    Outcome,
+    Owner,
+    Status,
+    Stop,
+    Stopped,
+)
+from controller.core.rules import Rules
+from controller.core.settle import settle
+from controller.core.verdict import Decision, Verdict, worst
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """One run with everything it needs from the world."""
+
+    launch: Launch
+    rules: Rules
+    model: Model
+    authority: Authority
+    executor: Executor
+    store: Store
+    clock: Clock
+
+
+def run(ctl: Controller, owner: Owner, steps: int | None = None) -> Head:
+    """Step until the run finishes, waits for a person, is stuck, or has spent its budget.
+
+    `steps` ends this call after so many steps, with the run free to go on.
+    """
+    with ctl.store.lease(ctl.launch.run, owner, ctl.clock.now()) as lease:
+        head = recover(ctl, lease)
+        last = None if steps is None else head.spent.steps + steps
+        while head.stopped is None and head.spent.steps != last:
+            spent = _spent(ctl, head)
+            head = ctl.store.stop(lease, spent, ctl.clock.now()) if spent else step(ctl, lease)
+        return head
+
+
+def step(ctl: Controller, lease: Lease) -> Head:
+    """Make one fresh model call and commit what came of it.
+
+    Anything before `begin` may be thrown away and done again; whatever follows it is brought to
+    an end by `recover` should we die here.
+    """
+    shown = _observe(ctl, ctl.store.head(lease.run))
+    call = ctl.store.granted(lease.run) or _propose(ctl, shown)
+    facts = ctl.authority.observe(shown)  # the world may have moved while the model thought
+    try:
+        candidate, verdicts = admit(call, shown, facts, ctl.rules)
+    except Refused as refusal:
+        return ctl.store.refuse(lease, shown, refusal.verdicts, call)
+    if worst(verdicts) is Decision.CONFIRM and call.grant is None:
+        return ctl.store.park(lease, candidate, verdicts, call)
+
+    effect = ctl.store.begin(lease, candidate, facts, call)
+    return conclude(ctl, lease, effect, ctl.executor.perform(effect))
+
+
+def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
+    """One fresh model call for `head` and what the gates say of it. Nothing is done or written."""
+    shown = _observe(ctl, head)
+    call = _propose(ctl, shown)
+    try:
+        return call, admit(call, shown, ctl.authority.observe(shown), ctl.rules)[1]
+    except Refused as refusal:
+        return call, refusal.verdicts
+
+
+def recover(ctl: Controller, lease: Lease) -> Head:
+    """Conclude the effect a dead process left open, and let a run that stood still go on."""
+    effect = ctl.store.open_effect(lease.run)
+    if effect is not None:
+        return conclude(ctl, lease, effect, ctl.executor.resume(effect))
+    head = ctl.store.head(lease.run)
+    if head.stopped and head.stopped.why in (Stop.LIMIT, Stop.STUCK):
+        return ctl.store.stop(lease, None, ctl.clock.now())
+    return head
+
+
+def conclude(ctl: Controller, lease: Lease, effect: Effect, outcome: Outcome) -> Head:
+    """Weigh the evidence and commit, whether the effect ran just now or before a crash."""
+    if outcome.status is Status.UNKNOWN:
+        return ctl.store.doubt(lease, effect, outcome, ctl.clock.now())
+    evidence = ctl.authority.attest(effect, outcome)
+    return ctl.store.commit(lease, settle(effect, outcome, evidence, ctl.rules), ctl.clock.now())
+
+
+def _observe(ctl: Controller, head: Head) -> Head:
+    """The head as it is shown: authority fields first, then what the user said."""
+    said = ctl.store.messages(head.run, head.heard)
+    return adopt(head, ctl.authority.observe(head), said)
+
+
+def _propose(ctl: Controller, shown: Head) -> Call:
+    prompt = render(ctl.rules, shown)
+    return Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
+
+
+def _spent(ctl: Controller, head: Head) -> Stopped | None:
+    seconds = (ctl.clock.now() - ctl.launch.at).total_seconds()
+    return exhausted(head, ctl.rules.limits, seconds)

@@ -1,0 +1,204 @@
+"""The only spawner. Every child has its own process group, no input of ours, and an end.
+
+`capture` is for short commands that we chose (git); `supervise` for everything else: its output
+goes to a file, never a pipe, and time, silence and size are bounded.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from controller.core.errors import WorldError
+from controller.core.records import Owner
+
+_GRACE = 2.0  # seconds between asking a group to end and ending it
+_LOOK = 0.1  # seconds between two looks at a child's output
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What a short command said."""
+
+    exit: int
+    stdout: bytes
+    stderr: bytes
+
+
+class Ended(Enum):
+    """Why a child is over."""
+
+    EXITED = "exited"
+    TIMED_OUT = "timed out"
+    SILENT = "said nothing for too long"
+    FLOODED = "said too much"
+    NOT_STARTED = "could not be started"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A child to supervise. Times in seconds, sizes in bytes; `stderr` None: with stdout.
+
+    `record` names a file that says which child is running, for whoever comes after us.
+    """
+
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    stdout: Path
+    stderr: Path | None = None
+    stdin: Path | None = None
+    timeout: float = 300.0
+    silence: float | None = None
+    size: int | None = None
+    record: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a child ended: `exit` is negative for a signal, None when it never ran."""
+
+    ended: Ended
+    exit: int | None
+    seconds: float
+    fault: str = ""
+
+
+def capture(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"",
+            timeout: float = 120.0) -> Captured:
+    """Run a short command to its end. Raises WorldError when it can't start or does not end."""
+    try:
+        child = subprocess.Popen(
+            argv, cwd=cwd, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, start_new_session=True)
+    except OSError as fault:
+        raise WorldError(f"can't run {argv[0]}: {fault.strerror}") from fault
+    with child:
+        try:
+            stdout, stderr = child.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired as fault:
+            _end(child)
+            raise WorldError(f"{argv[0]} did not end within {timeout:.0f} s: {argv}") from fault
+        except BaseException:
+            _end(child)
+            raise
+    return Captured(child.returncode, stdout, stderr)
+
+
+def supervise(job: Job) -> Result:
+    """Run a child to its end or to one of its limits; nothing of its group is left behind."""
+    started = time.monotonic()
+    try:
+        child = _spawn(job)
+    except OSError as fault:
+        return Result(Ended.NOT_STARTED, None, 0.0, f"{job.argv[0]}: {fault.strerror}")
+    try:
+        if job.record:
+            job.record.write_text(f"{child.pid} {_start_time(child.pid)}\n")
+        ended = _watch(child, job, started)
+    finally:
+        _end(child)
+        if job.record:
+            job.record.unlink(missing_ok=True)
+    return Result(ended, child.returncode, time.monotonic() - started)
+
+
+def end_recorded(record: Path) -> bool:
+    """End the child that a dead controller recorded and left running. True when there was one."""
+    try:
+        pid, started = map(int, record.read_text().split())
+    except (OSError, ValueError):
+        return False
+    running = _start_time(pid) == started
+    if running:
+        _signal_group(pid, signal.SIGKILL)
+    record.unlink(missing_ok=True)
+    return running
+
+
+def this_process() -> Owner:
+    """Ourselves, as the holder of a lease."""
+    return Owner(os.uname().nodename, os.getpid(), _mark(os.getpid()))
+
+
+def alive(owner: Owner) -> bool:
+    """Whether the owner may still be at work: true for another host, where we can't look."""
+    return owner.host != os.uname().nodename or owner.mark == _mark(owner.pid)
+
+
+def _spawn(job: Job) -> subprocess.Popen[bytes]:
+    nothing = Path(os.devnull)
+    with ((job.stdin or nothing).open("rb") as stdin, job.stdout.open("wb") as stdout,
+          (job.stderr or nothing).open("wb") as stderr):
+        return subprocess.Popen(
+            job.argv, cwd=job.cwd, env=dict(job.env), stdin=stdin, stdout=stdout,
+            stderr=stderr if job.stderr else subprocess.STDOUT, start_new_session=True)
+
+
+def _watch(child: subprocess.Popen[bytes], job: Job, started: float) -> Ended:
+    size, heard = 0, started
+    while not _over(child, _LOOK):
+        now, grown = time.monotonic(), _size(job)
+        if grown != size:
+            size, heard = grown, now
+        if now - started > job.timeout:
+            return Ended.TIMED_OUT
+        if job.silence and now - heard > job.silence:
+            return Ended.SILENT
+        if job.size and size > job.size:
+            return Ended.FLOODED
+    return Ended.FLOODED if job.size and _size(job) > job.size else Ended.EXITED
+
+
+def _size(job: Job) -> int:
+    return sum(path.stat().st_size for path in (job.stdout, job.stderr) if path)
+
+
+def _over(child: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether the child ends within so many seconds. It is not reaped, so its id stays its own."""
+    if child.returncode is not None:
+        return True
+    pidfd = os.pidfd_open(child.pid)
+    try:
+        return bool(select.select([pidfd], [], [], seconds)[0])
+    finally:
+        os.close(pidfd)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End the child's whole group, asking first so that it may clean up, and reap the child."""
+    if child.returncode is None:
+        if not _over(child, 0):
+            _signal_group(child.pid, signal.SIGTERM)
+            _over(child, _GRACE)
+        _signal_group(child.pid, signal.SIGKILL)  # before reaping: the number is still its own
+        child.wait()
+
+
+def _signal_group(pid: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _start_time(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot (field 22 of proc(5) stat)."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return int(text.rpartition(")")[2].split()[19])
+
+
+def _mark(pid: int) -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        boot = ""
+    return f"{boot}/{_start_time(pid)}"

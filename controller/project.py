@@ -1,0 +1,212 @@
+"""The `.agent-contract` folder: read, checked, and turned into values.
+
+A run keeps the documents it was started with, so a file edited at midnight changes nothing for it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import contracts
+from controller.core.action import command
+from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
+from controller.core.contract import (
+    Check,
+    CommandCheck,
+    Config,
+    Contract,
+    Criterion,
+    Environment,
+    FileCheck,
+    Limits,
+    ModelConfig,
+    Policy,
+)
+from controller.core.errors import SetupError
+from controller.core.prompt import CONTRACT_LIMIT, SKILL_LIMIT, stable
+from controller.core.rules import Rules, transition_schema
+from controller.strict_yaml import load
+
+FOLDER = ".agent-contract"
+RUNTIME = ".agent-runtime"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What a run is made under, and the documents that it came from."""
+
+    rules: Rules
+    config: Config
+    documents: JsonObject
+
+
+def read_project(root: Path) -> Project:
+    """The project whose contract folder lies in `root`. Raises SetupError naming every fault."""
+    folder = root / FOLDER
+    contract = load(_either(folder, "intent-contract"), schema("intent-contract")).value
+    policy = load(folder / "policy.yaml", schema("policy")).value
+    config = load(folder / "config.yaml", schema("config")).value
+    domain = str(config.get("domain", "coding"))
+    documents: JsonObject = {
+        "contract": contract, "policy": _absolute(policy, root), "config": config,
+        "skill": _skill(folder, root, config, domain),
+        "state_schema": _state_schema(folder, domain)}
+    project = of_documents(documents)
+    _check_transition(folder, project)
+    return project
+
+
+def of_documents(documents: JsonObject) -> Project:
+    """The project that these documents describe; they have been checked. Raises SetupError."""
+    config = _config(_object(documents["config"]))
+    state_schema = _object(documents["state_schema"])
+    rules = Rules(
+        str(documents["skill"]), _contract(_object(documents["contract"])), state_schema,
+        transition_schema(schema("transition"), state_schema),
+        _policy(_object(documents["policy"])), config.limits)
+    _check_sizes(rules)
+    return Project(rules, config, documents)
+
+
+def schema(name: str) -> JsonObject:
+    """A schema that ships with oneshot."""
+    return cast("JsonObject", contracts.schema(name))  # JSON, as it was parsed
+
+
+def transition_text(rules: Rules) -> str:
+    """The content of `transition.schema.json` for a project."""
+    import json
+
+    return json.dumps(rules.transition_schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _check_sizes(rules: Rules) -> None:
+    for name, size, limit in (
+        ("skill spec", len(rules.skill.encode()), SKILL_LIMIT),
+        ("intent contract with the schemas", len(stable(rules).encode()) - len(
+            rules.skill.encode()), CONTRACT_LIMIT * 2),
+    ):
+        if size > limit:
+            raise SetupError(f"the {name} has {size} bytes; at most {limit} fit into every prompt")
+
+
+def _check_transition(folder: Path, project: Project) -> None:
+    """A generated file that is stale would mislead whoever reads it."""
+    place = folder / "transition.schema.json"
+    import json
+
+    try:
+        same = not place.exists() or canonical(json.loads(place.read_text())) == canonical(
+            project.rules.transition_schema)
+    except (ValueError, OSError):
+        same = False
+    if not same:
+        raise SetupError(f"{place}:1:1: is not what the state schema makes; it is generated: "
+                         "run `oneshot init` to write it anew")
+
+
+def _either(folder: Path, name: str) -> Path:
+    json_file = folder / f"{name}.json"
+    return json_file if json_file.exists() else folder / f"{name}.yaml"
+
+
+def _skill(folder: Path, root: Path, config: JsonObject, domain: str) -> str:
+    named = config.get("skill")
+    place = root / str(named) if named else folder / "skill-spec.md"
+    if not named and not place.exists():
+        return contracts.skill(domain)
+    try:
+        text = place.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise SetupError(f"{place}: the skill spec can't be read: {fault}") from None
+    return _without_front_matter(text)
+
+
+def _without_front_matter(text: str) -> str:
+    """A SKILL.md without its YAML front matter (agentskills format)."""
+    if not text.startswith("---\n"):
+        return text
+    return text[4:].partition("\n---\n")[2] or text
+
+
+def _state_schema(folder: Path, domain: str) -> JsonObject:
+    place = folder / "state.schema.json"
+    if not place.exists():
+        return cast("JsonObject", contracts.domain(domain))  # JSON, as it was parsed
+    from controller.core.strict_json import NotJson, read_object
+
+    try:
+        return read_object(place.read_text(encoding="utf-8"))
+    except (NotJson, OSError, UnicodeDecodeError) as fault:
+        raise SetupError(f"{place}:1:1: {fault}") from None
+
+
+def _absolute(policy: JsonObject, root: Path) -> JsonObject:
+    """The policy with the folders of its PATH made absolute, since commands run elsewhere."""
+    environment = entries(policy.get("environment"))
+    path: list[JsonValue] = [str(root / Path(str(folder)).expanduser())
+                             for folder in members(environment.get("path"))]
+    return {**policy, "environment": {**environment, "path": path}}
+
+
+def _contract(document: JsonObject) -> Contract:
+    typed: dict[str, Any] = {}  # Any: keyword arguments of Contract, checked by the schema
+    prose = []
+    for item in members(document.get("constraints")):
+        if isinstance(item, dict):
+            for key, value in item.items():
+                typed[key] = (*typed.get(key, ()), *value) if isinstance(value, list) else value
+        else:
+            prose.append(str(item))
+    texts = ("locked_requirements", "non_goals", "approval_boundaries", "must_remember",
+             "priority_order")
+    return Contract(
+        goal=str(document["goal"]).strip(),
+        success_criteria=tuple(_criterion(id, _object(item)) for id, item in _object(
+            document["success_criteria"]).items()),
+        constraints=tuple(prose),
+        **typed | {name: tuple(map(str, members(document.get(name)))) for name in texts})
+
+
+def _criterion(id: str, item: JsonObject) -> Criterion:
+    return Criterion(id, str(item.get("text") or ""), _check(_object(item["check"])))
+
+
+def _check(document: JsonObject) -> Check:
+    if "file" in document:
+        contains = document.get("contains")
+        return FileCheck(str(document["file"]), str(contains) if contains else None)
+    expected = document.get("expect_exit", 0)
+    return CommandCheck(command(document), expected if isinstance(expected, int) else 0)
+
+
+def _policy(document: JsonObject) -> Policy:
+    commands, limits = entries(document.get("commands")), entries(document.get("limits"))
+    environment = entries(document.get("environment"))
+    return Policy(
+        protected_paths=tuple(map(str, members(document.get("protected_paths")))),
+        forbidden_commands=tuple(map(str, members(commands.get("forbid")))),
+        confirm_commands=tuple(map(str, members(commands.get("confirm")))),
+        environment=Environment(
+            tuple(map(str, members(environment.get("path")))),
+            tuple((name, str(value)) for name, value in entries(
+                environment.get("variables")).items())),
+        **_arguments(limits))
+
+
+def _config(document: JsonObject) -> Config:
+    rest = {key: value for key, value in document.items()
+            if key in ("domain", "skill", "test_command")}
+    return Config(
+        model=ModelConfig(**_arguments(document.get("model"))),
+        limits=Limits(**_arguments(document.get("limits"))), **_arguments(rest))
+
+
+def _arguments(value: JsonValue) -> dict[str, Any]:
+    """Keyword arguments; their names and types are as the schema has them."""
+    return cast("dict[str, Any]", entries(value))
+
+
+def _object(value: JsonValue) -> JsonObject:
+    assert isinstance(value, dict)
+    return value

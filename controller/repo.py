@@ -1,0 +1,218 @@
+"""The only git caller.
+
+Git is told what to do by its arguments and by nothing else: every GIT_* variable is dropped, the
+user's and the system's configuration are not read, hooks, filters, prompts, pagers, editors,
+signing, background maintenance and optional locks are off.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from controller.core.errors import SetupError, WorldError
+from controller.process import capture
+
+ABSENT = "0" * 40
+"""The old value of a ref that must not exist yet."""
+
+_CONFIG = {
+    "advice.detachedHead": "false",
+    "commit.gpgSign": "false",
+    "core.askPass": "true",
+    "core.autocrlf": "false",
+    "core.checkStat": "default",
+    "core.fileMode": "true",
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.ignoreCase": "false",
+    "core.pager": "cat",
+    "core.quotePath": "false",
+    "core.safecrlf": "false",
+    "core.symlinks": "true",
+    "core.trustctime": "true",
+    "credential.helper": "",
+    "fetch.recurseSubmodules": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "protocol.ext.allow": "never",
+    "safe.bareRepository": "explicit",
+    "submodule.recurse": "false",
+}
+
+_ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/nonexistent",
+    "LC_ALL": "C",
+    "GIT_ASKPASS": "true",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_EDITOR": "false",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GIT_CONFIG_COUNT": str(len(_CONFIG)),
+    **{f"GIT_CONFIG_KEY_{i}": key for i, key in enumerate(_CONFIG)},
+    **{f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(_CONFIG.values())},
+}
+
+_ATTRIBUTES = "* -text !eol -filter -ident -working-tree-encoding\n"
+
+_EXCLUDE = ("__pycache__/\n*.pyc\n.pytest_cache/\n.mypy_cache/\n.ruff_cache/\n"
+            "node_modules/\n.venv/\n")
+"""What tools leave behind in any repository, whether or not it ignores it: never snapshotted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a Git commit is by."""
+
+    name: str = "oneshot"
+    email: str = "oneshot@localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Repo:
+    """A Git repository, perhaps with a worktree and an index of our own. Paths are absolute."""
+
+    git_dir: Path
+    work_tree: Path | None = None
+    index: Path | None = None
+
+    def git(self, *args: str, stdin: bytes = b"", extra: Mapping[str, str] | None = None) -> bytes:
+        """What a git command writes to stdout. Raises WorldError with git's words when it fails."""
+        env = {**_ENVIRONMENT, "GIT_DIR": str(self.git_dir), **(extra or {})}
+        if self.work_tree:
+            env["GIT_WORK_TREE"] = str(self.work_tree)
+        if self.index:
+            env["GIT_INDEX_FILE"] = str(self.index)
+        said = capture(("git", *args), cwd=self.work_tree or self.git_dir, env=env, stdin=stdin)
+        if said.exit != 0:
+            words = said.stderr.decode("utf-8", "replace").strip() or f"exit {said.exit}"
+            raise WorldError(f"git {' '.join(args[:2])} failed: {words}")
+        if b"could not open directory" in said.stderr or b"ermission denied" in said.stderr:
+            raise WorldError(f"git can't read everything: {said.stderr.decode(errors='replace')}")
+        return said.stdout
+
+    def commit(self, name: str) -> str:
+        """The id of the Git commit that `name` leads to. Raises WorldError when there is none."""
+        return self._line("rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
+
+    def tree_of(self, name: str) -> str:
+        """The id of the tree of a Git commit or tree."""
+        return self._line("rev-parse", "--verify", "--end-of-options", f"{name}^{{tree}}")
+
+    def ref(self, name: str) -> str | None:
+        """The id a ref holds, or None when it does not exist."""
+        found = self._line("for-each-ref", "--format=%(objectname)", name)
+        return found or None
+
+    def paths(self, tree: str) -> frozenset[str]:
+        """Every file path of a tree. What is not UTF-8 keeps its bytes (surrogateescape)."""
+        return frozenset(_names(self.git("ls-tree", "-r", "-z", "--name-only", tree)))
+
+    def changed(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
+        """(letter, path) of every file that differs between two trees: A, M, D or T."""
+        fields = _names(self.git("diff-tree", "-r", "-z", "--no-renames", "--name-status",
+                                 old, new))
+        return tuple(zip(fields[::2], fields[1::2], strict=True))
+
+    def blob(self, tree: str, path: str) -> bytes | None:
+        """The content of a file of a tree, or None when it is not there."""
+        entry = self.git("ls-tree", "-z", tree, "--", path)
+        if not entry:
+            return None
+        return self.git("cat-file", "blob", entry.split(b"\t")[0].split()[2].decode())
+
+    def commit_tree(self, tree: str, parent: str, message: str, by: Identity, at: datetime) -> str:
+        """Store a Git commit and return its id; the same arguments give the same id."""
+        date = f"{int(at.timestamp())} +0000"
+        return self.git(
+            "commit-tree", tree, "-p", parent, "-F", "-", stdin=message.encode(), extra={
+                "GIT_AUTHOR_NAME": by.name, "GIT_AUTHOR_EMAIL": by.email, "GIT_AUTHOR_DATE": date,
+                "GIT_COMMITTER_NAME": by.name, "GIT_COMMITTER_EMAIL": by.email,
+                "GIT_COMMITTER_DATE": date,
+            }).decode().strip()
+
+    def move_ref(self, name: str, new: str, old: str) -> bool:
+        """Set a ref to `new` if it still holds `old` (or is ABSENT). True: it holds `new` now.
+
+        Git answers every failure alike, so the ref itself is asked.
+        """
+        try:
+            self.git("update-ref", "--no-deref", name, new, old)
+        except WorldError:
+            return self.ref(name) == new
+        return True
+
+    def take_objects(self, source: "Repo", new: str, known: Sequence[str]) -> None:
+        """Copy what `new` needs and `known` does not have from another repository. Runs no hook."""
+        wanted = "\n".join([new, *(f"^{name}" for name in known)]) + "\n"
+        pack = source.git("pack-objects", "--revs", "--stdout", "-q", stdin=wanted.encode())
+        self.git("unpack-objects", "-q", stdin=pack)
+
+    def export(self, tree: str, folder: Path) -> None:
+        """Write a tree's files into an empty folder, exactly, with a private index."""
+        folder.mkdir(parents=True)
+        index = folder.with_name(folder.name + ".index")
+        try:
+            Repo(self.git_dir, folder, index).git("read-tree", "--reset", "-u", tree)
+        finally:
+            index.unlink(missing_ok=True)
+
+    def _line(self, *args: str) -> str:
+        return self.git(*args).decode().strip()
+
+
+def open_checkout(folder: Path) -> Repo:
+    """The user's repository around `folder`, never written but for the run's branch.
+
+    Raises SetupError when `folder` is in no checkout.
+    """
+    for root in (folder, *folder.parents):
+        if (root / ".git").exists():
+            pointer = root / ".git"
+            return Repo(pointer if pointer.is_dir() else _pointed(pointer), root)
+    raise SetupError(f"{folder} is in no Git checkout; run `git init` and commit first")
+
+
+def create(git_dir: Path, borrow: Repo) -> Repo:
+    """A bare repository of the controller's own that borrows the objects of another."""
+    repo = Repo(git_dir)
+    git_dir.mkdir(parents=True, exist_ok=True)
+    repo.git("init", "--bare", "--quiet", str(git_dir))
+    objects = borrow.git("rev-parse", "--path-format=absolute", "--git-path", "objects")
+    (git_dir / "objects/info/alternates").write_bytes(objects)
+    (git_dir / "info").mkdir(exist_ok=True)
+    (git_dir / "info/attributes").write_text(_ATTRIBUTES)
+    (git_dir / "info/exclude").write_text(_EXCLUDE)
+    return repo
+
+
+def identity_of(user: Repo) -> Identity:
+    """The name and address that the user's repository gives its commits, else our own."""
+    found = {}
+    for key in ("user.name", "user.email"):
+        try:
+            found[key] = user.git("config", "--includes", "--get", key).decode().strip()
+        except WorldError:
+            continue
+    ours = Identity()
+    return Identity(found.get("user.name", ours.name), found.get("user.email", ours.email))
+
+
+def _pointed(pointer: Path) -> Path:
+    """The git folder that the `.git` file of a linked worktree names."""
+    text = pointer.read_text().strip()
+    if not text.startswith("gitdir: "):
+        raise SetupError(f"{pointer} is neither a folder nor a `gitdir:` file")
+    return (pointer.parent / text.removeprefix("gitdir: ")).resolve()
+
+
+def _names(output: bytes) -> list[str]:
+    return [name.decode("utf-8", "surrogateescape") for name in output.split(b"\0") if name]

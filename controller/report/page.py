@@ -1,0 +1,124 @@
+"""The report page of a run: one HTML file without scripts or requests, made from the record."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+
+from controller.core.canonical import JsonObject, JsonValue, entries, members
+from controller.core.observation import bounded
+from controller.core.records import Head, RunId
+from controller.core.redact import printable
+from controller.store.queries import Queries
+
+_STEP = 6000  # bytes of an observation that the page shows
+_BARS = 400  # steps that the chart draws at the most
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One step in the chart: its number, how it ended, and how high it stands (0 to 100)."""
+
+    step: int
+    kind: str
+    bytes: int
+    height: float
+
+
+def write_report(queries: Queries, run: RunId, folder: Path) -> Path:
+    """Write `report.html` into `folder` and return its path."""
+    place = folder / "report.html"
+    folder.mkdir(parents=True, exist_ok=True)
+    place.write_text(render_report(queries, run), encoding="utf-8", errors="replace")
+    return place
+
+
+def render_report(queries: Queries, run: RunId) -> str:
+    """The page as text. Everything from the run is escaped and stripped of control characters."""
+    from jinja2 import Environment, StrictUndefined
+
+    source = files("controller.report").joinpath("page.html.jinja").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+                              lstrip_blocks=True)
+    records, head = list(queries.audit(run)), queries.head(run)
+    steps = [record for record in records if record["kind"] in ("committed", "refused", "parked")]
+    return printable(environment.from_string(source).render(
+        launch=queries.launch(run), head=head, verdict=_verdict(head), criteria=_criteria(head),
+        evidence=_last_evidence(steps), waiting=[
+            item for item in queries.confirmations(run) if item["status"] == "open"],
+        answers=[r for r in records if r["kind"] in ("approved", "declined", "said")],
+        steps=list(_steps(steps)), bars=_bars(steps), drifts=_drifts(steps),
+        refusals=sum(record["kind"] == "refused" for record in steps)))
+
+
+def _verdict(head: Head) -> str:
+    if head.stopped is None:
+        return "not finished"
+    return {"finished": "proved done", "waiting": "waits for a person", "limit": "out of budget",
+            "stuck": "stuck"}[head.stopped.why.value]
+
+
+def _criteria(head: Head) -> dict[str, JsonObject]:
+    return {id: entries(item) for id, item in entries(head.state.get("criteria")).items()}
+
+
+def _last_evidence(steps: list[JsonObject]) -> dict[str, JsonObject]:
+    """The latest evidence for each criterion, with the step that it came from."""
+    found: dict[str, JsonObject] = {}
+    for record in steps:
+        for item in map(entries, members(record.get("evidence"))):
+            found[str(item["subject"])] = {**item, "step": record.get("step")}
+    return found
+
+
+def _steps(steps: list[JsonObject]) -> Iterator[JsonObject]:
+    from controller.core.action import identity, parse
+
+    for record in steps:
+        action = entries(record.get("action"))
+        yield {
+            "number": record["step"], "kind": record["kind"], "version": record["version"],
+            "at": record["at"], "bytes": _size(record),
+            "action": identity(parse(action)) if action else "no action",
+            "result": entries(record.get("outcome")).get("summary") or "",
+            "objections": _objections(record),
+            "patch": _pretty(record.get("patch")), "document": _pretty(action),
+            "observation": bounded(str(record.get("observation") or ""), _STEP),
+        }
+
+
+def _objections(record: JsonObject) -> list[JsonValue]:
+    return [f"{verdict['gate']}: {objection['path']}: {objection['message']}"
+            for verdict in map(entries, members(record.get("verdicts")))
+            for objection in map(entries, members(verdict["objections"]))]
+
+
+def _bars(steps: list[JsonObject]) -> list[Bar]:
+    """The prompt sizes, each in its share of the highest; of many steps, every n-th."""
+    shown = steps[::max(1, -(-len(steps) // _BARS))]
+    highest = max(map(_size, shown), default=1) or 1
+    return [Bar(int(str(record["step"])), str(record["kind"]), _size(record),
+                100 * _size(record) / highest) for record in shown]
+
+
+def _size(record: JsonObject) -> int:
+    size = entries(record.get("call")).get("prompt_bytes")
+    return size if isinstance(size, int) else 0
+
+
+def _drifts(steps: list[JsonObject]) -> list[JsonValue]:
+    """The steps before which somebody else changed the worktree."""
+    return [after["step"] for before, after in pairwise(steps)
+            if _tree(before, "tree") and _tree(after, "tree_before")
+            and _tree(before, "tree") != _tree(after, "tree_before")]
+
+
+def _tree(record: JsonObject, key: str) -> JsonValue:
+    return entries(record.get("outcome")).get(key)
+
+
+def _pretty(value: JsonValue) -> str:
+    import json
+
+    return json.dumps(value, indent=2, ensure_ascii=False) if value else ""

@@ -1,0 +1,273 @@
+"""The verbs of the durable record. One verb, one transaction, and every write is a compare-and-set.
+
+    create → lease → (begin → commit | doubt) | refuse | park | stop
+
+A write holds the database's one write lock from its first read on, so checking the lease's token
+and the head's version, and then writing, is one step.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from controller.core.action import Commit, identity, touched
+from controller.core.budget import charged, performed, refused, rested
+from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries
+from controller.core.errors import LeaseLost, StaleHead, StateError
+from controller.core.observation import correction, line
+from controller.core.records import (
+    Call,
+    Candidate,
+    Effect,
+    Evidence,
+    Facts,
+    Head,
+    Launch,
+    Lease,
+    Message,
+    Outcome,
+    Owner,
+    RunId,
+    Spent,
+    Step,
+    Stop,
+    Stopped,
+    effect_id,
+)
+from controller.core.verdict import Verdict
+from controller.store import rows
+from controller.store.ledger import ask, keep, note, row_of
+from controller.store.tables import RunRow, Tables
+
+LEASE = timedelta(hours=2)
+"""How long a lease lasts after the last write under it, when its holder can't be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The durable record over some tables.
+
+    `alive` tells whether the holder of a lease still is; `written` is called after each verb that
+    made an audit record, for whoever follows the run.
+    """
+
+    tables: Tables
+    alive: Callable[[Owner], bool]
+    written: Callable[[RunId], None] = lambda run: None
+
+    def create(self, launch: Launch, head: Head, baseline: tuple[Evidence, ...]) -> None:
+        with self._writing(launch.run):
+            if self.tables.run(launch.run):
+                raise StateError(f"there is a run {launch.run} already")
+            self.tables.put_run(RunRow(launch.run, rows.launch_json(launch), rows.head_json(head)))
+            note(self.tables, launch.run, "created", launch.at, {
+                "version": head.version, "goal": launch.goal, "base": launch.base,
+                "documents": digest(launch.documents), "observation": head.observation,
+                "evidence": [rows.evidence_json(item) for item in baseline]})
+            for data in (canonical(head.state), *(item.output for item in baseline)):
+                keep(self.tables, data)
+
+    @contextmanager
+    def lease(self, run: RunId, owner: Owner, now: datetime) -> Iterator[Lease]:
+        lease = self._take(run, owner, now)
+        try:
+            yield lease
+        finally:
+            self._release(lease)
+
+    def head(self, run: RunId) -> Head:
+        return rows.head_of(row_of(self.tables, run).head)
+
+    def open_effect(self, run: RunId) -> Effect | None:
+        row = self.tables.effect(run)
+        return rows.effect_of(row) if row else None
+
+    def granted(self, run: RunId) -> Call | None:
+        for row in self.tables.confirmations(run):
+            call = row.body.get("call")
+            if row.status == "approved" and isinstance(call, dict):
+                reply = self.tables.artifact(str(call["reply"]))
+                return rows.call_of(call, run, reply or b"", row.id)
+        return None
+
+    def messages(self, run: RunId, after: int) -> tuple[Message, ...]:
+        return tuple(Message(id, text) for id, text in self.tables.messages(run, after))
+
+    def begin(self, lease: Lease, candidate: Candidate, facts: Facts, call: Call) -> Effect:
+        with self.tables.transaction():
+            row = self._held(lease, candidate.base.version)
+            head = replace(candidate.base, spent=_charge(candidate.base, call))
+            effect = Effect(effect_id(lease.run, head.version, candidate.transition),
+                            replace(candidate, base=head), facts.source, facts.now, lease.token,
+                            _paths(candidate, facts), call.grant)
+            self._keep(call)
+            self.tables.put_effect(lease.run, rows.effect_json(effect, self._call(lease.run, call)))
+            self._use(lease.run, call)
+            stored = replace(rows.head_of(row.head), spent=head.spent, heard=head.heard)
+            self._advance(row, stored, facts.now)
+        return effect
+
+    def refuse(self, lease: Lease, head: Head, verdicts: tuple[Verdict, ...], call: Call) -> Head:
+        objections = "\n".join(f"- {objection}" for verdict in verdicts
+                               for objection in verdict.objections)
+        told = correction("Your answer was refused, and nothing happened:", objections,
+                          head.observation)
+        after = replace(head, observation=told, spent=refused(_charge(head, call)))
+        with self._writing(lease.run):
+            row = self._held(lease, head.version)
+            self._keep(call)
+            self._use(lease.run, call)
+            self._advance(row, after, call.at)
+            note(self.tables, lease.run, "refused", call.at, {
+                "version": head.version, "step": after.spent.steps,
+                "call": self._call(lease.run, call),
+                "verdicts": rows.verdicts_json(verdicts), "observation": told})
+        return after
+
+    def park(self, lease: Lease, candidate: Candidate, verdicts: tuple[Verdict, ...],
+             call: Call) -> Head:
+        head = candidate.base
+        action = line(identity(candidate.transition.action))
+        asked = f"c{head.spent.steps + 1}"
+        after = replace(head, spent=_charge(head, call), stopped=Stopped(
+            Stop.WAITING, f"a person must answer {asked}: {action}"))
+        with self._writing(lease.run):
+            row = self._held(lease, head.version)
+            self._keep(call)
+            ask(self.tables, lease.run, asked, "action", {
+                "action": candidate.transition.document["action"], "summary": action,
+                "verdicts": rows.verdicts_json(verdicts), "call": rows.call_json(call),
+                "asked": call.at.isoformat()})
+            self._advance(row, after, call.at)
+            note(self.tables, lease.run, "parked", call.at, {
+                "version": head.version, "step": after.spent.steps,
+                "call": self._call(lease.run, call), "confirmation": asked,
+                "action": candidate.transition.document["action"],
+                "verdicts": rows.verdicts_json(verdicts)})
+        return after
+
+    def doubt(self, lease: Lease, effect: Effect, outcome: Outcome, now: datetime) -> Head:
+        stopped = Stopped(Stop.WAITING, f"nobody can say whether this happened: {outcome.text}")
+        after = replace(self.head(lease.run), stopped=stopped)
+        with self._writing(lease.run):
+            row = self._held(lease, after.version)
+            self._advance(row, after, now)
+            note(self.tables, lease.run, "unknown", now, {
+                "version": after.version, "step": after.spent.steps, "effect": effect.id,
+                "outcome": {"status": outcome.status.value, "text": outcome.text}})
+        return after
+
+    def commit(self, lease: Lease, step: Step, now: datetime) -> Head:
+        base, action = step.effect.candidate.base, step.effect.candidate.transition.action
+        mark = digest([identity(action), step.outcome.summary, step.outcome.source.tree])
+        after = Head(base.run, base.version + 1, step.state, step.observation,
+                     performed(base.spent, mark), base.heard, step.stopped)
+        with self._writing(lease.run):
+            row = self._held(lease, base.version)
+            effect = self.tables.effect(lease.run)
+            if effect is None or effect["id"] != step.effect.id:
+                raise StaleHead(f"effect {step.effect.id} of run {lease.run} is settled already")
+            for data in (canonical(step.state), step.outcome.output,
+                         *(item.output for item in step.evidence)):
+                keep(self.tables, data)
+            if step.stopped and step.stopped.why is Stop.WAITING:
+                ask(self.tables, lease.run, f"q{base.spent.steps}", "question", {
+                    "summary": step.stopped.reason, "asked": now.isoformat()})
+            self.tables.put_effect(lease.run, None)
+            self._advance(row, after, now)
+            note(self.tables, lease.run, "committed", now, _committed(step, after, effect))
+        return after
+
+    def stop(self, lease: Lease, stopped: Stopped | None, now: datetime) -> Head:
+        with self._writing(lease.run):
+            head = self.head(lease.run)
+            spent = head.spent if stopped else rested(head.spent)
+            after = replace(head, stopped=stopped, spent=spent)
+            self._advance(self._held(lease, head.version), after, now)
+            note(self.tables, lease.run, "stopped" if stopped else "resumed", now, {
+                "version": head.version, "step": spent.steps,
+                "stopped": rows.stopped_json(stopped or head.stopped)})
+        return after
+
+    @contextmanager
+    def _writing(self, run: RunId) -> Iterator[None]:
+        with self.tables.transaction():
+            yield
+        self.written(run)
+
+    def _take(self, run: RunId, owner: Owner, now: datetime) -> Lease:
+        with self.tables.transaction():
+            row = row_of(self.tables, run)
+            if row.holder and row.until and now < datetime.fromisoformat(row.until):
+                holder = rows.owner_of(row.holder)
+                if self.alive(holder):
+                    raise LeaseLost(f"run {run} is held by {holder}; wait for it or stop it")
+            lease = Lease(run, row.token + 1, owner)
+            self.tables.put_run(replace(row, token=lease.token, holder=rows.owner_json(owner),
+                                        until=(now + LEASE).isoformat()))
+        return lease
+
+    def _release(self, lease: Lease) -> None:
+        with self.tables.transaction():
+            row = row_of(self.tables, lease.run)
+            if row.token == lease.token:
+                self.tables.put_run(replace(row, holder=None, until=None))
+
+    def _held(self, lease: Lease, version: int) -> RunRow:
+        row = row_of(self.tables, lease.run)
+        if row.token != lease.token:
+            raise LeaseLost(f"run {lease.run} was taken over while we held lease {lease.token}")
+        now = row.head["version"]
+        if now != version:
+            raise StaleHead(f"run {lease.run} is at version {now}; this was made for {version}")
+        return row
+
+    def _advance(self, row: RunRow, head: Head, now: datetime) -> None:
+        self.tables.put_run(replace(row, head=rows.head_json(head),
+                                    until=(now + LEASE).isoformat()))
+
+    def _keep(self, call: Call) -> None:
+        if call.grant is None:
+            for data in (call.prompt.stable.encode(), call.prompt.volatile.encode(),
+                         call.reply.body):
+                keep(self.tables, data)
+
+    def _call(self, run: RunId, call: Call) -> JsonObject:
+        """The call as it is kept. A granted one was kept when it was made."""
+        for row in self.tables.confirmations(run) if call.grant else ():
+            if row.id == call.grant:
+                return {**entries(row.body["call"]), "grant": call.grant}
+        return rows.call_json(call)
+
+    def _use(self, run: RunId, call: Call) -> None:
+        """A grant is for once, whatever came of it."""
+        for row in self.tables.confirmations(run):
+            if call.grant == row.id:
+                self.tables.put_confirmation(replace(row, status="used"))
+
+
+def _paths(candidate: Candidate, facts: Facts) -> tuple[str, ...]:
+    action = candidate.transition.action
+    return tuple(sorted(facts.changed)) if isinstance(action, Commit) else touched(action)
+
+
+def _charge(head: Head, call: Call) -> Spent:
+    """A granted call was paid for when it was made."""
+    return head.spent if call.grant else charged(head.spent, call.reply.usage)
+
+
+def _committed(step: Step, after: Head, effect: JsonObject) -> JsonObject:
+    outcome, document = step.outcome, step.effect.candidate.transition.document
+    return {
+        "version": after.version, "step": after.spent.steps, "effect": step.effect.id,
+        "call": effect["call"], "action": document["action"], "patch": document["state_patch"],
+        "outcome": {"status": outcome.status.value,
+                    "summary": line(outcome.summary or outcome.text),
+                    "artifact": digest_bytes(outcome.output) if outcome.output else None,
+                    "tree_before": step.effect.source.tree, "tree": outcome.source.tree,
+                    "git_commit": outcome.source.head},
+        "evidence": [rows.evidence_json(item) for item in step.evidence],
+        "grant": step.effect.grant, "state": digest_bytes(canonical(step.state)),
+        "observation": step.observation, "stopped": rows.stopped_json(step.stopped),
+    }

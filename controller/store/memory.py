@@ -1,0 +1,85 @@
+"""The tables in this process: for tests and for `plan`, where nothing is to be kept."""
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from controller.core.canonical import JsonObject
+from controller.store.tables import AuditRow, ConfirmationRow, RunRow
+
+
+@dataclass(slots=True)
+class _Rows:
+    runs: dict[str, RunRow] = field(default_factory=dict)
+    effects: dict[str, JsonObject] = field(default_factory=dict)
+    audit: dict[str, list[AuditRow]] = field(default_factory=dict)
+    artifacts: dict[str, bytes] = field(default_factory=dict)
+    confirmations: dict[tuple[str, str], ConfirmationRow] = field(default_factory=dict)
+    messages: list[tuple[int, str, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class MemoryTables:
+    """Rows by key in dictionaries; a transaction that raises leaves them as they were."""
+
+    rows: _Rows = field(default_factory=_Rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        rows = self.rows
+        before = _Rows(dict(rows.runs), dict(rows.effects),
+                       {run: list(chain) for run, chain in rows.audit.items()},
+                       dict(rows.artifacts), dict(rows.confirmations), list(rows.messages))
+        try:
+            yield
+        except BaseException:
+            self.rows = before
+            raise
+
+    def runs(self) -> tuple[str, ...]:
+        return tuple(self.rows.runs)
+
+    def run(self, run: str) -> RunRow | None:
+        return copy.deepcopy(self.rows.runs.get(run))
+
+    def put_run(self, row: RunRow) -> None:
+        self.rows.runs[row.run] = row
+
+    def effect(self, run: str) -> JsonObject | None:
+        return copy.deepcopy(self.rows.effects.get(run))
+
+    def put_effect(self, run: str, effect: JsonObject | None) -> None:
+        self.rows.effects.pop(run, None)
+        if effect is not None:
+            self.rows.effects[run] = effect
+
+    def last_audit(self, run: str) -> AuditRow | None:
+        chain = self.rows.audit.get(run)
+        return chain[-1] if chain else None
+
+    def audit(self, run: str, after: int) -> Iterator[AuditRow]:
+        return iter(self.rows.audit.get(run, [])[after:])
+
+    def put_audit(self, row: AuditRow) -> None:
+        self.rows.audit.setdefault(row.run, []).append(row)
+
+    def artifact(self, digest: str) -> bytes | None:
+        found = [key for key in self.rows.artifacts if key.startswith(digest)]
+        return self.rows.artifacts[found[0]] if len(found) == 1 and len(digest) >= 8 else None
+
+    def put_artifact(self, digest: str, data: bytes) -> None:
+        self.rows.artifacts[digest] = data
+
+    def confirmations(self, run: str) -> tuple[ConfirmationRow, ...]:
+        return tuple(row for (of, _), row in self.rows.confirmations.items() if of == run)
+
+    def put_confirmation(self, row: ConfirmationRow) -> None:
+        self.rows.confirmations[row.run, row.id] = row
+
+    def messages(self, run: str, after: int) -> tuple[tuple[int, str], ...]:
+        return tuple((id, text) for id, of, text in self.rows.messages if of == run and id > after)
+
+    def put_message(self, run: str, text: str, at: str) -> int:
+        self.rows.messages.append((len(self.rows.messages) + 1, run, text))
+        return len(self.rows.messages)

@@ -1,0 +1,1 @@
+"""The database's versions: numbered SQL files, applied in order, each in one transaction."""

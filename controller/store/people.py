@@ -1,0 +1,66 @@
+"""What people write into the record of a run: messages and answers. No lease is needed for it."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from controller.core.action import parse
+from controller.core.canonical import JsonObject
+from controller.core.errors import StateError
+from controller.core.observation import correction
+from controller.core.projection import answered
+from controller.core.records import Head, RunId
+from controller.store import rows
+from controller.store.ledger import note, row_of
+from controller.store.tables import ConfirmationRow, RunRow, Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where people leave messages for a run and answer its questions."""
+
+    tables: Tables
+
+    def say(self, run: RunId, text: str, now: datetime) -> int:
+        with self.tables.transaction():
+            row = row_of(self.tables, run)
+            message = self.tables.put_message(run, text, now.isoformat())
+            note(self.tables, run, "said", now, {"message": message, "text": text})
+            for asked in self.tables.confirmations(run):
+                if asked.status == "open" and asked.body["kind"] == "question":
+                    self.tables.put_confirmation(replace(asked, status="used"))
+                    self._wake(row, rows.head_of(row.head))
+        return message
+
+    def answer(self, run: RunId, confirmation: str, *, approve: bool, reason: str,
+               now: datetime) -> None:
+        with self.tables.transaction():
+            row, asked = row_of(self.tables, run), _open(self.tables, run, confirmation)
+            head = rows.head_of(row.head)
+            self.tables.put_confirmation(
+                replace(asked, status="approved" if approve else "declined"))
+            if not approve:
+                head = _declined(head, asked, reason)
+            self._wake(row, head)
+            note(self.tables, run, "approved" if approve else "declined", now, {
+                "version": head.version, "confirmation": confirmation, "reason": reason})
+
+    def _wake(self, row: RunRow, head: Head) -> None:
+        self.tables.put_run(replace(row, head=rows.head_json(replace(head, stopped=None))))
+
+
+def _open(tables: Tables, run: RunId, confirmation: str) -> ConfirmationRow:
+    for row in tables.confirmations(run):
+        if row.id == confirmation and row.status == "open" and row.body["kind"] == "action":
+            return row
+    raise StateError(f"run {run} has no open confirmation {confirmation}; "
+                     "`oneshot status` lists what waits")
+
+
+def _declined(head: Head, asked: ConfirmationRow, reason: str) -> Head:
+    action = asked.body["action"]
+    assert isinstance(action, dict)
+    told = correction(f"A person declined your action ({asked.body['summary']}):",
+                      reason or "no reason given; choose another way", head.observation)
+    state: JsonObject = {**head.state, "confirmations": answered(
+        head.state, asked.id, parse(action), "declined")}
+    return replace(head, state=state, observation=told)

@@ -1,0 +1,55 @@
+"""The durable record, read. Nothing here writes, and nothing reaches a prompt but by `recall`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from controller.core.canonical import JsonObject
+from controller.core.records import Head, Launch, Owner, RunId
+from controller.store.ledger import row_of
+from controller.store.rows import GENESIS, head_of, launch_of, link_hash, owner_of
+from controller.store.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """Readings of the durable record over some tables."""
+
+    tables: Tables
+
+    def runs(self) -> tuple[RunId, ...]:
+        return tuple(RunId(run) for run in self.tables.runs())
+
+    def launch(self, run: RunId) -> Launch:
+        return launch_of(row_of(self.tables, run).launch)
+
+    def head(self, run: RunId) -> Head:
+        """The last committed point of a run."""
+        return head_of(row_of(self.tables, run).head)
+
+    def audit(self, run: RunId, after: int = 0) -> Iterator[JsonObject]:
+        for row in self.tables.audit(run, after):
+            yield {**row.body, "hash": row.hash}
+
+    def artifact(self, digest: str) -> bytes | None:
+        return self.tables.artifact(digest)
+
+    def confirmations(self, run: RunId) -> tuple[JsonObject, ...]:
+        return tuple({"id": row.id, "status": row.status, **row.body}
+                     for row in self.tables.confirmations(run))
+
+    def holder(self, run: RunId) -> Owner | None:
+        holder = row_of(self.tables, run).holder
+        return owner_of(holder) if holder else None
+
+    def effect(self, run: RunId) -> JsonObject | None:
+        """The effect that is begun and not settled, as it is kept."""
+        return self.tables.effect(run)
+
+    def broken_link(self, run: RunId) -> int | None:
+        """The number of the first audit record whose hash does not follow; None when all do."""
+        prev = GENESIS
+        for row in self.tables.audit(run, 0):
+            if row.prev != prev or row.hash != link_hash(prev, row.body):
+                return row.number
+            prev = row.hash
+        return None

@@ -1,0 +1,138 @@
+"""The tables in one SQLite file: WAL, synchronous=FULL, one write lock from the first read on."""
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from controller.core.canonical import JsonObject, canonical
+from controller.core.errors import StateError
+from controller.store import statements as sql
+from controller.store.tables import AuditRow, ConfirmationRow, RunRow
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteTables:
+    """Rows by key in an open database. Not shared between threads."""
+
+    connection: sqlite3.Connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            yield
+            self.connection.execute("COMMIT")
+        except sqlite3.Error as fault:
+            self._undo()
+            raise StateError(f"the database can't be written: {fault}; nothing was changed"
+                             ) from fault
+        except BaseException:
+            self._undo()
+            raise
+
+    def _undo(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+    def runs(self) -> tuple[str, ...]:
+        return tuple(run for (run,) in self.connection.execute(sql.RUNS))
+
+    def run(self, run: str) -> RunRow | None:
+        row = self.connection.execute(sql.RUN, (run,)).fetchone()
+        if row is None:
+            return None
+        name, launch, head, token, holder, until = row
+        return RunRow(name, json.loads(launch), json.loads(head), token,
+                      json.loads(holder) if holder else None, until)
+
+    def put_run(self, row: RunRow) -> None:
+        self.connection.execute(sql.PUT_RUN, (
+            row.run, _text(row.launch), _text(row.head), row.token,
+            _text(row.holder) if row.holder else None, row.until))
+
+    def effect(self, run: str) -> JsonObject | None:
+        row = self.connection.execute(sql.EFFECT, (run,)).fetchone()
+        effect: JsonObject | None = json.loads(row[0]) if row else None
+        return effect
+
+    def put_effect(self, run: str, effect: JsonObject | None) -> None:
+        if effect is None:
+            self.connection.execute(sql.DELETE_EFFECT, (run,))
+        else:
+            self.connection.execute(sql.PUT_EFFECT, (run, _text(effect)))
+
+    def last_audit(self, run: str) -> AuditRow | None:
+        row = self.connection.execute(sql.LAST_AUDIT, (run,)).fetchone()
+        return _audit(row) if row else None
+
+    def audit(self, run: str, after: int) -> Iterator[AuditRow]:
+        for row in self.connection.execute(sql.AUDIT, (run, after)):
+            yield _audit(row)
+
+    def put_audit(self, row: AuditRow) -> None:
+        self.connection.execute(sql.PUT_AUDIT, (row.run, row.number, _text(row.body), row.prev,
+                                                row.hash))
+
+    def artifact(self, digest: str) -> bytes | None:
+        found = self.connection.execute(sql.ARTIFACT, (digest, digest)).fetchall()
+        return zlib.decompress(found[0][0]) if len(found) == 1 and len(digest) >= 8 else None
+
+    def put_artifact(self, digest: str, data: bytes) -> None:
+        self.connection.execute(sql.PUT_ARTIFACT, (digest, zlib.compress(data, 1)))
+
+    def confirmations(self, run: str) -> tuple[ConfirmationRow, ...]:
+        found = self.connection.execute(sql.CONFIRMATIONS, (run,))
+        return tuple(ConfirmationRow(run, id, status, json.loads(body))
+                     for run, id, status, body in found)
+
+    def put_confirmation(self, row: ConfirmationRow) -> None:
+        self.connection.execute(sql.PUT_CONFIRMATION, (row.run, row.id, row.status,
+                                                       _text(row.body)))
+
+    def messages(self, run: str, after: int) -> tuple[tuple[int, str], ...]:
+        return tuple(self.connection.execute(sql.MESSAGES, (run, after)))
+
+    def put_message(self, run: str, text: str, at: str) -> int:
+        return self.connection.execute(sql.PUT_MESSAGE, (run, text, at)).lastrowid or 0
+
+
+def open_tables(path: Path) -> SqliteTables:
+    """The tables in the file `path`, made or brought up to date first.
+
+    Raises StateError when the file is no database of ours, or of a newer oneshot.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, isolation_level=None)
+        for pragma in sql.PRAGMAS:
+            connection.execute(pragma)
+        _migrate(connection, path)
+    except (sqlite3.Error, OSError) as fault:
+        raise StateError(f"can't open the database {path}: {fault}") from fault
+    return SqliteTables(connection)
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    steps = sorted(file.name for file in files("controller.store.migrations").iterdir()
+                   if file.name.endswith(".sql"))
+    have = connection.execute("PRAGMA user_version").fetchone()[0]
+    if have > len(steps):
+        raise StateError(f"{path} was written by a newer oneshot (version {have}); update oneshot")
+    for number, name in enumerate(steps[have:], start=have + 1):
+        script = files("controller.store.migrations").joinpath(name).read_text(encoding="utf-8")
+        version = f"PRAGMA user_version = {number}"
+        connection.executescript(f"BEGIN IMMEDIATE;\n{script}\n{version};\nCOMMIT;")
+
+
+def _text(value: JsonObject) -> str:
+    return canonical(value).decode()
+
+
+def _audit(row: tuple[str, int, str, str, str]) -> AuditRow:
+    run, number, body, prev, link = row
+    return AuditRow(run, number, json.loads(body), prev, link)

@@ -1,0 +1,44 @@
+"""Every SQL statement of the SQLite tables, in one place to be read together."""
+
+PRAGMAS = (
+    "PRAGMA page_size = 8192",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA busy_timeout = 30000",
+)
+
+RUNS = "SELECT run FROM run ORDER BY number"
+RUN = "SELECT run, launch, head, token, holder, until FROM run WHERE run = ?"
+PUT_RUN = """
+INSERT INTO run (run, launch, head, token, holder, until) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (run) DO UPDATE SET
+  head = excluded.head, token = excluded.token, holder = excluded.holder, until = excluded.until
+"""
+
+EFFECT = "SELECT effect FROM effect WHERE run = ?"
+PUT_EFFECT = """
+INSERT INTO effect (run, effect) VALUES (?, ?)
+ON CONFLICT (run) DO UPDATE SET effect = excluded.effect
+"""
+DELETE_EFFECT = "DELETE FROM effect WHERE run = ?"
+
+AUDIT = """
+SELECT run, number, body, prev, hash FROM audit WHERE run = ? AND number > ? ORDER BY number
+"""
+LAST_AUDIT = """
+SELECT run, number, body, prev, hash FROM audit WHERE run = ? ORDER BY number DESC LIMIT 1
+"""
+PUT_AUDIT = "INSERT INTO audit (run, number, body, prev, hash) VALUES (?, ?, ?, ?, ?)"
+
+ARTIFACT = "SELECT data FROM artifact WHERE digest >= ? AND digest < ? || 'g' LIMIT 2"
+PUT_ARTIFACT = "INSERT INTO artifact (digest, data) VALUES (?, ?) ON CONFLICT DO NOTHING"
+
+CONFIRMATIONS = "SELECT run, id, status, body FROM confirmation WHERE run = ? ORDER BY rowid"
+PUT_CONFIRMATION = """
+INSERT INTO confirmation (run, id, status, body) VALUES (?, ?, ?, ?)
+ON CONFLICT (run, id) DO UPDATE SET status = excluded.status, body = excluded.body
+"""
+
+MESSAGES = "SELECT id, text FROM message WHERE run = ? AND id > ? ORDER BY id"
+PUT_MESSAGE = "INSERT INTO message (run, text, at) VALUES (?, ?, ?)"
