@@ -68,13 +68,8 @@ class Journal:
             for data in (canonical(head.state), *(item.output for item in baseline)):
                 keep(self.tables, data)
 
-    @contextmanager
-    def lease(self, run: RunId, owner: Owner, now: datetime) -> Iterator[Lease]:
-        lease = self._take(run, owner, now)
-        try:
-            yield lease
-        finally:
-            self._release(lease)
+    def lease(self, run: RunId, owner: Owner, now: datetime) -> "Held":
+        return Held(self, run, owner, now)
 
     def head(self, run: RunId) -> Head:
         return rows.head_of(row_of(self.tables, run).head)
@@ -196,7 +191,8 @@ class Journal:
             yield
         self.written(run)
 
-    def _take(self, run: RunId, owner: Owner, now: datetime) -> Lease:
+    def take(self, run: RunId, owner: Owner, now: datetime) -> Lease:
+        """A lease for `owner`. Raises LeaseLost when a live holder has one that has not run out."""
         with self.tables.transaction():
             row = row_of(self.tables, run)
             if row.holder and row.until and now < datetime.fromisoformat(row.until):
@@ -208,7 +204,8 @@ class Journal:
                                         until=(now + LEASE).isoformat()))
         return lease
 
-    def _release(self, lease: Lease) -> None:
+    def release(self, lease: Lease) -> None:
+        """Let somebody else have the run, if the lease is still the newest."""
         with self.tables.transaction():
             row = row_of(self.tables, lease.run)
             if row.token == lease.token:
@@ -245,6 +242,27 @@ class Journal:
         for row in self.tables.confirmations(run):
             if call.grant == row.id:
                 self.tables.put_confirmation(replace(row, status="used"))
+
+
+@dataclass(slots=True)
+class Held:
+    """A lease for as long as a `with` block is open. One that is never left, as when the process
+    dies, stays taken until somebody takes it over.
+    """
+
+    journal: Journal
+    run: RunId
+    owner: Owner
+    now: datetime
+    lease: Lease | None = None
+
+    def __enter__(self) -> Lease:
+        self.lease = self.journal.take(self.run, self.owner, self.now)
+        return self.lease
+
+    def __exit__(self, *_: object) -> None:
+        if self.lease:
+            self.journal.release(self.lease)
 
 
 def _paths(candidate: Candidate, facts: Facts) -> tuple[str, ...]:

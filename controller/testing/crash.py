@@ -1,0 +1,78 @@
+"""Crash points: die just before or just after any call that the loop makes to the world.
+
+Every call of the loop to a port is two boundaries. `dying_at(n)` wraps the ports so that the n-th
+boundary raises Died, which stands for `kill -9`: nothing after it happens, nothing is cleaned up.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, cast
+
+from controller.core.ports import Executor, Model, Store
+from controller.core.records import Lease
+from controller.testing.world import Wrap
+
+
+class Died(BaseException):
+    """The process is gone."""
+
+
+@dataclass(slots=True)
+class Countdown:
+    """Dies when it has been passed `left` times; counts on for ever below zero."""
+
+    left: int
+    passed: list[str] = field(default_factory=list)
+
+    def boundary(self, name: str) -> None:
+        """Pass one boundary, or die at it."""
+        if self.left == len(self.passed):
+            raise Died(name)
+        self.passed.append(name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mortal:
+    """Anything, with a boundary before and after each call of its methods."""
+
+    inner: object
+    countdown: Countdown
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self.inner, name)
+        if name == "lease":
+            return lambda *args: _Kept(found(*args))
+        return self._mortal(name, found) if callable(found) else found
+
+    def _mortal(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def mortal(*args: object, **kwargs: object) -> object:
+            self.countdown.boundary(f"before {name}")
+            result: object = call(*args, **kwargs)
+            self.countdown.boundary(f"after {name}")
+            return result
+
+        return mortal
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A lease that stays taken when its holder dies."""
+
+    held: AbstractContextManager[Lease]
+
+    def __enter__(self) -> Lease:
+        return self.held.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if kind is not Died:
+            self.held.__exit__(kind, error, trace)
+
+
+def dying_at(countdown: Countdown) -> Wrap:
+    """Ports that die where the countdown says. The lease is left held, as a dead process leaves it."""
+    return Wrap(model=lambda model: cast("Model", _Mortal(model, countdown)),
+                executor=lambda executor: cast("Executor", _Mortal(executor, countdown)),
+                store=lambda store: cast("Store", _Mortal(store, countdown)))

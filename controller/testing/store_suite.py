@@ -1,0 +1,180 @@
+"""What every implementation of `Tables` must do, as a journal over it shows.
+
+    @pytest.mark.parametrize("check", SUITE)
+    def test_my_tables(check): check(MyTables())
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+from controller.core.errors import LeaseLost, StaleHead, StateError
+from controller.core.gates import admit
+from controller.core.prompt import render
+from controller.core.records import Call, Candidate, Lease, Owner, RunId, Stop
+from controller.store.journal import LEASE, Journal
+from controller.store.tables import Tables
+from controller.testing.clock import MORNING
+from controller.testing.world import ME, RUN, World, command
+
+OTHER = Owner("elsewhere", 2, "boot/2")
+
+
+def a_run_is_found_as_it_was_created(tables: Tables) -> None:
+    """Launch, head and audit trail of a new run."""
+    world = World(tables=tables)
+    head = world.open()
+    assert world.queries.runs() == (RUN,)
+    assert world.queries.launch(RUN).goal == "Make it green."
+    assert world.store.head(RUN) == head
+    assert [record["kind"] for record in world.queries.audit(RUN)] == ["created"]
+
+
+def a_run_is_created_once(tables: Tables) -> None:
+    """A second run of the same id is refused and changes nothing."""
+    world = World(tables=tables)
+    head = world.open()
+    _raises(StateError, lambda: world.store.create(world.controller().launch, head, ()))
+    assert len(list(world.queries.audit(RUN))) == 1
+
+
+def an_unknown_run_is_a_state_error(tables: Tables) -> None:
+    """Nothing is made up for a run that does not exist."""
+    _raises(StateError, lambda: Journal(tables, lambda _: True).head(RunId("nobody")))
+
+
+def a_held_run_is_not_leased_twice(tables: Tables) -> None:
+    """The second controller is told who holds it, and the first goes on undisturbed."""
+    world = World(tables=tables)
+    world.model.replies(command("write app.py 1"))
+    world.open()
+    with world.lease():
+        _raises(LeaseLost, lambda: world.store.lease(RUN, OTHER, MORNING).__enter__())
+    assert world.queries.holder(RUN) is None
+
+
+def a_dead_holder_is_taken_over_at_once(tables: Tables) -> None:
+    """A lease whose holder is not alive binds nobody."""
+    world = World(tables=tables)
+    world.open()
+    world.store.lease(RUN, OTHER, MORNING).__enter__()
+    with world.lease() as lease:
+        assert lease.token == 2
+
+
+def a_lease_that_ran_out_is_taken_over(tables: Tables) -> None:
+    """Even from a holder who seems alive; his next write is refused."""
+    world, (first, candidate, call) = _asked(tables)
+    facts = world.authority.observe(world.head)
+    world.clock.time = MORNING + LEASE + timedelta(seconds=1)
+    with world.store.lease(RUN, OTHER, world.clock.now()):
+        _raises(LeaseLost, lambda: world.store.begin(first, candidate, facts, call))
+    assert world.store.open_effect(RUN) is None
+
+
+def an_effect_is_open_until_it_is_committed(tables: Tables) -> None:
+    """`begin` leaves what recovery needs; `commit` takes it away and advances the head."""
+    world, (lease, candidate, call) = _asked(tables)
+    effect = world.store.begin(lease, candidate, world.authority.observe(world.head), call)
+    assert world.store.open_effect(RUN) == effect
+    assert world.head.spent.steps == 1
+    world.alive = False
+    assert world.go(steps=0).version == 1
+    assert world.store.open_effect(RUN) is None
+
+
+def a_stale_head_is_refused(tables: Tables) -> None:
+    """What was made for another version is not written."""
+    world, (lease, candidate, call) = _asked(tables)
+    stale = replace(candidate, base=replace(candidate.base, version=7))
+    facts = world.authority.observe(world.head)
+    _raises(StaleHead, lambda: world.store.begin(lease, stale, facts, call))
+    assert world.head.spent.steps == 0
+
+
+def artifacts_are_found_by_the_beginning_of_their_digest(tables: Tables) -> None:
+    """Eight characters on, when only one begins so."""
+    with tables.transaction():
+        tables.put_artifact("ab" * 32, b"one")
+        tables.put_artifact("ab" * 31 + "cd", b"two")
+    assert tables.artifact("ab" * 32) == b"one"
+    assert tables.artifact("ab" * 8) is None
+    assert tables.artifact("abab") is None
+
+
+def a_failed_transaction_leaves_no_trace(tables: Tables) -> None:
+    """All of it or nothing."""
+    world = World(tables=tables)
+    before = world.open()
+    try:
+        with tables.transaction():
+            tables.put_artifact("cd" * 32, b"half")
+            tables.put_message(RUN, "half", "now")
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        pass
+    assert tables.artifact("cd" * 32) is None
+    assert tables.messages(RUN, 0) == ()
+    assert world.head == before
+
+
+def the_audit_chain_holds(tables: Tables) -> None:
+    """Every link follows the one before it."""
+    world = World(tables=tables)
+    world.model.replies(command("write app.py 1"))
+    world.model.says(b"not JSON")
+    world.model.replies({"kind": "ask", "question": "Which?"})
+    head = world.go()
+    assert head.stopped is not None
+    assert head.stopped.why is Stop.WAITING
+    assert world.queries.broken_link(RUN) is None
+    kinds = [record["kind"] for record in world.queries.audit(RUN)]
+    assert kinds == ["created", "committed", "refused", "committed"]
+
+
+def messages_are_heard_in_order_and_once(tables: Tables) -> None:
+    """What the user said is read from where the head had heard."""
+    world = World(tables=tables)
+    world.open()
+    with tables.transaction():
+        first = tables.put_message(RUN, "one", "now")
+        tables.put_message(RUN, "two", "now")
+    assert [message.text for message in world.store.messages(RUN, 0)] == ["one", "two"]
+    assert [message.text for message in world.store.messages(RUN, first)] == ["two"]
+
+
+def _asked(tables: Tables) -> tuple[World, tuple[Lease, Candidate, Call]]:
+    """A world whose model has been asked once: the lease is held, nothing is begun."""
+    world = World(tables=tables)
+    world.model.replies(command("write app.py 1"))
+    head = world.open()
+    lease = world.store.lease(RUN, ME, MORNING).__enter__()
+    prompt = render(world.rules, head)
+    call = Call(prompt, world.model.propose(prompt), MORNING)
+    candidate, _ = admit(call, head, world.authority.observe(head), world.rules)
+    return world, (lease, candidate, call)
+
+
+def _raises(kind: type[Exception], call: Callable[[], object]) -> None:
+    try:
+        call()
+    except kind:
+        return
+    raise AssertionError(f"expected {kind.__name__}")
+
+
+SUITE: tuple[Callable[[Tables], None], ...] = (
+    a_run_is_found_as_it_was_created,
+    a_run_is_created_once,
+    an_unknown_run_is_a_state_error,
+    a_held_run_is_not_leased_twice,
+    a_dead_holder_is_taken_over_at_once,
+    a_lease_that_ran_out_is_taken_over,
+    an_effect_is_open_until_it_is_committed,
+    a_stale_head_is_refused,
+    artifacts_are_found_by_the_beginning_of_their_digest,
+    a_failed_transaction_leaves_no_trace,
+    the_audit_chain_holds,
+    messages_are_heard_in_order_and_once,
+)
+"""Every check; each wants empty tables."""

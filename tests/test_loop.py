@@ -1,0 +1,385 @@
+"""The loop: what a step does to the head, and what survives when it dies anywhere."""
+
+import pytest
+
+from controller.core.canonical import canonical
+from controller.core.contract import Limits
+from controller.core.errors import LeaseLost, ModelUnavailable, SetupError
+from controller.core.projection import as_state
+from controller.core.records import Finding, Stop
+from controller.store.people import Desk
+from controller.testing.clock import MORNING
+from controller.testing.crash import Countdown, Died, dying_at
+from controller.testing.world import RUN, World, command, rules
+
+FACT = {"facts": {"cause": {"text": "app.py is broken"}}}
+
+
+def kinds(world: World) -> list[str]:
+    return [str(record["kind"]) for record in world.queries.audit(RUN)]
+
+
+def solve(world: World) -> None:
+    """A whole run: look, fail, be refused, change, commit, prove."""
+    world.model.replies({"kind": "read", "files": [{"path": "app.py"}]}, FACT)
+    world.model.replies(command("write app.py -fixed"), {"plan": {
+        "fix": {"text": "fix it", "status": "doing"}}})
+    world.model.replies(command("true"), {"fact": {}})
+    world.model.replies(command("fail"))
+    world.model.replies(command("write test.py -checked"), {"plan": {"fix": {"status": "done"}}})
+    world.model.replies({"kind": "commit", "message": "Fix it"})
+    world.model.replies({"kind": "finish", "result": "done", "summary": "It is fixed."})
+
+
+def proved(world: World) -> None:
+    world.authority.findings["green"] = Finding.VERIFIED
+
+
+def test_a_step_commits_the_patch_and_shows_what_the_action_showed() -> None:
+    world = World()
+    world.model.replies(command("true"), FACT)
+
+    head = world.step()
+
+    assert (head.version, head.state["facts"]) == (1, FACT["facts"])
+    assert head.observation == "$ true"
+
+
+def test_a_failed_action_commits_no_patch_and_loses_no_observation() -> None:
+    world = World()
+    world.model.replies(command("fail"), FACT)
+    shown = world.open().observation
+
+    head = world.step()
+
+    assert (head.version, head.state["facts"]) == (1, {})
+    assert "there is no such program" in head.observation
+    assert shown in head.observation
+
+
+def test_invalid_patch_changes_nothing() -> None:
+    world = World()
+    before = world.open()
+    for patch in ({"fact": {}}, {"criteria": {}}, {"facts": {"A": {"text": "x"}}},
+                  {"facts": {"a": {}}}, {"facts": {"a": {"text": "x" * 401}}}, {"plan": []},
+                  {"budget": None}, {"facts": None, "recent": []}):
+        world.model.replies(command("write app.py 1"), patch)
+
+    heads = [world.step() for _ in world.model.answers]
+
+    assert {canonical(head.state) for head in heads} == {canonical(before.state)}
+    assert {head.version for head in heads} == {0}
+    assert world.files.writes == []
+    assert all("refused" in head.observation for head in heads)
+
+
+@pytest.mark.parametrize("body", [
+    b"", b"I think we should", b"[]", b"{}", b'{"a":', b"\xff\xfe", b"null", b'"x"', b"NaN",
+    b'{"expected_version":0,"expected_version":0,"state_patch":{},"action":{"kind":"ask"}}',
+])
+def test_a_malformed_reply_changes_nothing_but_the_next_observation(body: bytes) -> None:
+    world = World()
+    before = world.open()
+    world.model.says(body)
+
+    head = world.step()
+
+    assert (head.version, head.state) == (before.version, before.state)
+    assert "Your answer was refused" in head.observation
+    assert before.observation in head.observation
+
+
+def test_a_reply_for_an_older_version_is_refused() -> None:
+    world = World()
+    world.model.replies(command("true"))
+    world.model.replies(command("write app.py 1"), version=0)
+    world.step()
+
+    head = world.step()
+
+    assert world.files.writes == []
+    assert "expected 1, the version shown, got 0" in head.observation
+
+
+def test_corrections_of_corrections_still_show_what_was_seen_first() -> None:
+    world = World()
+    first = world.open().observation
+    for _ in range(4):
+        world.model.says(b"no")
+
+    for _ in range(4):
+        head = world.step()
+
+    assert head.observation.count(first) == 1
+    assert head.observation.count("Your answer was refused") == 1
+
+
+def test_no_history_leaks_into_a_later_prompt() -> None:
+    world = World()
+    world.model.replies(command("echo CANARY-ACTION"), reasoning="CANARY-REASONING")
+    world.model.replies(command("true"))
+    world.model.replies(command("true2"))
+    world.model.replies(command("true3"))
+    world.model.replies(command("true4"))
+    for _ in range(5):
+        world.step()
+
+    seen = [[canary for canary in ("CANARY-ACTION", "CANARY-REASONING") if canary in prompt.text]
+            for prompt in world.model.prompts]
+
+    # The action's own observation shows it once; `recent` names the last three actions.
+    assert seen == [[], ["CANARY-ACTION"], ["CANARY-ACTION"], ["CANARY-ACTION"], []]
+
+
+def test_with_k_0_only_the_latest_observation_tells_of_an_action() -> None:
+    world = World(rules=rules(limits=Limits(recent=0)))
+    world.model.replies(command("echo CANARY"))
+    world.model.replies(command("true"))
+    world.model.replies(command("true2"))
+    for _ in range(3):
+        world.step()
+
+    assert ["CANARY" in prompt.text for prompt in world.model.prompts] == [False, True, False]
+
+
+def test_bounded_prompt_growth() -> None:
+    """Step 5 and step 500 send the same order of bytes, whatever was seen between."""
+    from controller.core.prompt import bound
+
+    world = World(rules=rules(limits=Limits(steps=None)))
+    for number in range(500):
+        world.model.replies(command(f"echo {number} " + "x" * 19000),
+                            {"facts": {f"f{number % 40}": {"text": f"{number:05}" * 80}}})
+    world.go(steps=500)
+
+    sizes = [len(prompt.text.encode()) for prompt in world.model.prompts]
+
+    assert max(sizes) <= bound(world.rules)
+    assert sizes[499] - sizes[45] < 200
+    assert {prompt.stable for prompt in world.model.prompts} == {world.model.prompts[0].stable}
+
+
+def test_drift_is_taken_over_and_told() -> None:
+    world = World()
+    world.model.replies(command("true"))
+    world.model.replies(command("true2"))
+    world.step()
+    world.files.now["new.py"] = "from somebody else"
+
+    head = world.step()
+
+    assert "Drift" in world.model.prompts[1].text
+    assert head.state["source_authority"] == as_state(world.files.source())
+    assert world.files.now["new.py"] == "from somebody else"
+
+
+def test_a_reply_made_while_the_tree_changed_is_refused() -> None:
+    world = World()
+    world.model.replies(command("write app.py 1"))
+    world.model.while_thinking = lambda: world.files.now.update(app="changed meanwhile")
+
+    head = world.step()
+
+    assert (head.version, world.files.writes) == (0, [])
+    assert "changed while you answered" in head.observation
+
+
+def test_what_the_user_says_is_shown_once() -> None:
+    world = World()
+    for number in range(3):
+        world.model.replies(command(f"true{number}"))
+    world.step()
+    Desk(world.tables).say(RUN, "Mind the CANARY", MORNING)
+
+    world.step()
+    world.step()
+
+    assert ["CANARY" in prompt.text for prompt in world.model.prompts] == [False, True, False]
+
+
+def test_a_run_is_done_only_when_every_criterion_is_proved() -> None:
+    world = World()
+    world.model.replies({"kind": "finish", "result": "done", "summary": "Done."})
+    world.model.replies(command("write app.py -fixed"))
+    world.model.replies({"kind": "commit", "message": "Fix"})
+    world.model.replies({"kind": "finish", "result": "done", "summary": "Done."})
+    world.model.replies({"kind": "finish", "result": "done", "summary": "Done, really."})
+
+    untouched, _, _, failing = (world.step() for _ in range(4))
+    proved(world)
+    head = world.step()
+
+    assert "no change proves nothing" in untouched.observation
+    assert failing.stopped is None
+    assert "green: failing" in failing.observation
+    assert head.stopped is not None
+    assert head.stopped.why is Stop.FINISHED
+
+
+def test_a_broken_postcondition_undoes_the_patch() -> None:
+    world = World()
+    world.authority.postcondition = Finding.FAILING
+    world.model.replies(command("write app.py -fixed"))
+    world.model.replies({"kind": "commit", "message": "Fix"}, FACT)
+    world.step()
+
+    head = world.step()
+
+    assert head.state["facts"] == {}
+    assert "the branch has moved" in head.observation
+
+
+def test_a_criterion_that_cannot_be_checked_stops_the_run_before_it_begins() -> None:
+    world = World()
+    world.authority.findings["green"] = Finding.UNKNOWN
+
+    with pytest.raises(SetupError, match="the check of criterion green can't be run"):
+        world.open()
+
+    assert world.queries.runs() == ()
+
+
+@pytest.mark.parametrize(("limits", "why", "steps"), [
+    (Limits(steps=2), Stop.LIMIT, 2),
+    (Limits(usd=0.025), Stop.LIMIT, 3),
+    (Limits(refusals_in_a_row=3), Stop.STUCK, 3),
+    (Limits(seconds=60), Stop.LIMIT, 1),
+], ids=["steps", "money", "refusals", "time"])
+def test_a_run_ends_at_its_limit(limits: Limits, why: Stop, steps: int) -> None:
+    world = World(rules=rules(limits=limits))
+    for number in range(9):
+        if why is Stop.STUCK:
+            world.model.says(b"no")
+        else:
+            world.model.replies(command(f"true{number}"))
+    world.open()
+    if limits.seconds:
+        world.model.while_thinking = lambda: world.clock.sleep(90)
+
+    head = world.go()
+
+    assert head.stopped is not None
+    assert (head.stopped.why, head.spent.steps) == (why, steps)
+
+
+def test_the_same_action_with_the_same_result_three_times_is_no_progress() -> None:
+    world = World()
+    for _ in range(9):
+        world.model.replies(command("true"))
+
+    head = world.go()
+
+    assert head.stopped is not None
+    assert (head.stopped.why, head.spent.steps) == (Stop.STUCK, 3)
+
+
+def test_a_model_that_gives_up_stops_the_run_with_its_reason() -> None:
+    world = World()
+    world.model.replies({"kind": "finish", "result": "impossible", "summary": "No network."})
+
+    head = world.go()
+
+    assert head.stopped is not None
+    assert (head.stopped.why, head.stopped.reason) == (Stop.STUCK, "No network.")
+
+
+def test_a_question_parks_the_run_until_somebody_answers() -> None:
+    world = World()
+    world.model.replies({"kind": "ask", "question": "Which one?"})
+    world.model.replies(command("true"))
+    asked = world.go()
+
+    assert world.go() == asked
+    Desk(world.tables).say(RUN, "The left one", MORNING)
+    world.go(steps=1)
+
+    assert asked.stopped is not None
+    assert asked.stopped.why is Stop.WAITING
+    assert "The left one" in world.model.prompts[1].text
+
+
+def test_an_unknown_outcome_waits_for_a_person_and_is_not_repeated_blindly() -> None:
+    world = World()
+    world.model.replies(command("doubt"))
+
+    head = world.go()
+
+    assert head.stopped is not None
+    assert (head.stopped.why, head.version) == (Stop.WAITING, 0)
+    assert world.store.open_effect(RUN) is not None
+
+
+def test_a_model_that_can_not_be_reached_leaves_the_run_as_it_is() -> None:
+    world = World()
+    before = world.open()
+
+    with pytest.raises(ModelUnavailable):
+        world.go()
+
+    assert world.head == before
+    assert world.queries.holder(RUN) is None
+
+
+def test_two_controllers_do_not_step_one_run() -> None:
+    world = World()
+    world.open()
+
+    with world.lease(), pytest.raises(LeaseLost, match="held by process 1 on here"):
+        world.go()
+
+
+def test_resume_round_trip() -> None:
+    """A run in pieces, each in a controller of its own, ends as a run in one piece."""
+    whole, pieces = World(), World()
+    for world in (whole, pieces):
+        solve(world)
+        proved(world)
+
+    expected = whole.go()
+    while pieces.open().stopped is None:
+        pieces.go(steps=1)
+
+    assert pieces.head == expected
+    assert pieces.files == whole.files
+
+
+def _boundaries() -> list[str]:
+    world = World()
+    solve(world)
+    proved(world)
+    countdown = Countdown(-1)
+    world.go(wrap=dying_at(countdown))
+    return countdown.passed
+
+
+BOUNDARIES = _boundaries()
+
+
+@pytest.mark.parametrize("boundary", range(len(BOUNDARIES)),
+                         ids=[f"{i}-{name.replace(' ', '-')}" for i, name in enumerate(BOUNDARIES)])
+def test_dying_anywhere_ends_in_the_same_head(boundary: int) -> None:
+    expected = _whole()
+    world = World()
+    solve(world)
+    proved(world)
+    world.open()
+    with pytest.raises(Died):
+        world.go(wrap=dying_at(Countdown(boundary)))
+    assert world.tables.run(RUN).holder is not None  # type: ignore[union-attr]  # it was opened
+
+    world.alive = False
+    head = world.go()
+
+    assert head == expected.head
+    assert world.files.now == expected.files.now
+    assert world.files.branch == expected.files.branch
+    assert world.queries.broken_link(RUN) is None
+    assert kinds(world) == kinds(expected)
+
+
+def _whole() -> World:
+    world = World()
+    solve(world)
+    proved(world)
+    world.go()
+    return world
