@@ -136,7 +136,8 @@ def _usage(event: JsonObject) -> Usage:
 _FOR_A_PERSON = re.compile(
     r"status 40[134]|refresh token|log out and sign in|upgrade to Plus|Quota exceeded"
     r"|invalid_json_schema|does not exist or you do not have access|Missing environment variable"
-    r"|status 413|ran out of room|input_too_large|flagged|Error loading config|unexpected argument|unknown")
+    r"|status 413|ran out of room|input_too_large|flagged|Error loading config|unexpected argument"
+    r"|unknown (?:field|variant|configuration)")
 
 
 def _failure(words: str) -> ModelUnavailable | ModelUnusable:

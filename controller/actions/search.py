@@ -24,7 +24,7 @@ def search(repo: Repo, action: Search) -> str:
 
 def _lines(repo: Repo, *args: str) -> list[str]:
     output = repo.git(*args, extra={"GIT_LITERAL_PATHSPECS": "0"}).decode("utf-8", "replace")
-    return output.splitlines() if args[0] == "grep" else output.split("\0")[:-1]
+    return output.split("\n" if args[0] == "grep" else "\0")[:-1]
 
 
 def _match(line: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from controller.commands import Ran, Shell
 from controller.core.action import Finish
+from controller.core.canonical import digest_bytes
 from controller.core.contract import CommandCheck, Criterion, FileCheck
 from controller.core.glob import matches
 from controller.core.observation import bounded
@@ -70,10 +71,10 @@ class LocalCI:
                 ran = self.shell.run(command, folder)
                 finding = _finding(ran, expect_exit)
                 shown = printable(redact(ran.output.decode("utf-8", "replace")))
+                output = shown.encode()
                 failed = "" if finding is Finding.VERIFIED else "\n" + bounded(
-                    shown.rstrip(), _DETAIL)
-                return self._evidence(criterion, finding, tree, ran.ending + failed,
-                                      shown.encode())
+                    shown.rstrip(), _DETAIL, digest_bytes(output)[:16])
+                return self._evidence(criterion, finding, tree, ran.ending + failed, output)
             case FileCheck(path, contains):
                 return self._evidence(criterion, *_file(folder / path, contains, tree))
 

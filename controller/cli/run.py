@@ -87,6 +87,8 @@ def conclude(place: Place, head: Head, view: View) -> None:
         return
     why = head.stopped.why.value if head.stopped else "paused"
     line(f"{why}: {reason} ({head.spent.steps} steps, version {head.version})")
+    if view.quiet:
+        return
     if head.stopped and head.stopped.why is Stop.FINISHED:
         talk(f"Git commit on branch {branch_of(head.run)}; report: {page}")
         next_commands(f"git log -p {branch_of(head.run)}")

@@ -1,4 +1,7 @@
-"""What the next step is shown: bounded text, whole where it fits, head and tail where not."""
+"""What the next step is shown: bounded text, whole where it fits, head and tail where not.
+
+The tail gets the larger share: tools say last what they found.
+"""
 
 LIMIT = 12 * 1024
 """Bytes of one observation, at most."""
@@ -18,7 +21,7 @@ def bounded(text: str, limit: int = LIMIT, artifact: str | None = None) -> str:
     where = f"; whole: recall {artifact}" if artifact else ""
     gap = f"\n[… {len(data) - limit} or more of {len(data)} bytes left out{where} …]\n"
     room = max(0, limit - len(gap.encode()))
-    head, tail = data[:room * 2 // 3], data[len(data) - room // 3:] if room // 3 else b""
+    head, tail = data[:room // 3], data[len(data) - room * 2 // 3:] if room else b""
     return _whole(head) + gap + _whole(tail)
 
 
