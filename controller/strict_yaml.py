@@ -1,13 +1,14 @@
 """YAML for people, read strictly: YAML 1.2 scalars, no duplicate keys, no aliases, every value with
 its place, and every fault as `file:line:col: expected …, got …; did you mean …`.
 
-PyYAML's own loaders take the last of two equal keys, read `no` as False and `012` as 10. We use its
+PyYAML's own loaders take the last of two equal keys and read `no` as False. We use its
 nodes, which have line and column, and decide ourselves what a scalar is. JSON is read as well.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,7 +25,7 @@ Places = Mapping[str, tuple[int, int]]
 
 _SHOWN = 20  # faults of one file that are listed
 
-_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, JsonValue] = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
@@ -72,7 +73,7 @@ def read(path: Path) -> Document:
     except UnicodeDecodeError as fault:
         raise SetupError(f"{path}:1:1: expected UTF-8, got another byte at {fault.start}") from None
     try:
-        _refuse_aliases(path, text)
+        _refuse_extras(path, text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as fault:
         raise SetupError(f"{_at(path, fault.problem_mark)}: not YAML: {fault.problem}") from None
@@ -95,15 +96,16 @@ class _Reader:
         import yaml
 
         self.places.setdefault(at, (node.start_mark.line + 1, node.start_mark.column + 1))
-        if node.tag and node.tag.startswith("!"):
-            raise SetupError(f"{_at(self.path, node.start_mark)}: expected plain YAML, got the tag "
-                             f"{node.tag}; remove it")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, at)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, at + pointer(index)) for index, item in enumerate(node.value)]
         assert isinstance(node, yaml.ScalarNode)
-        return _scalar(node.value) if node.style is None else str(node.value)
+        value = _scalar(node.value) if node.style is None else str(node.value)
+        if isinstance(value, float) and isinf(value):
+            raise SetupError(f"{_at(self.path, node.start_mark)}: the number {node.value} does not "
+                             "fit; put it in quotes if it is text")
+        return value
 
     def _mapping(self, node: "Node", at: str) -> JsonObject:
         found: JsonObject = {}
@@ -132,13 +134,18 @@ def _scalar(text: str) -> JsonValue:
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
-def _refuse_aliases(path: Path, text: str) -> None:
+def _refuse_extras(path: Path, text: str) -> None:
+    """YAML without tags and aliases is what people mean and all that we need."""
     import yaml
 
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        place = _at(path, event.start_mark)
         if isinstance(event, yaml.AliasEvent):
-            raise SetupError(f"{_at(path, event.start_mark)}: expected the value itself, got the "
-                             f"alias *{event.anchor}; write it out")
+            raise SetupError(f"{place}: expected the value itself, got the alias *{event.anchor}; "
+                             "write it out")
+        tag = getattr(event, "tag", None)
+        if tag:
+            raise SetupError(f"{place}: expected plain YAML, got the tag {tag}; remove it")
 
 
 def _sentence(document: Document, path: str, message: str) -> str:

@@ -12,7 +12,7 @@ Files = dict[str, bytes | None]
 
 
 def edit(root: Path, changes: Iterable[Change]) -> str:
-    """Apply the changes in order. Raises CannotPerform, with nothing written, when one can't be."""
+    """Apply the changes in order. Raises CannotPerform when one can't be; the caller restores."""
     after: Files = {}
     for change in changes:
         _work_out(root, change, after)
@@ -25,7 +25,6 @@ def _work_out(root: Path, change: Change, after: Files) -> None:
         case Replace(path, old, new):
             after[path] = _replaced(path, _content(root, path, after), old, new)
         case Write(path, content):
-            locate(root, path)
             after[path] = content.encode()
         case Delete(path):
             _content(root, path, after)
@@ -82,7 +81,7 @@ def _hint(data: bytes, old: str) -> str:
 def _write(root: Path, path: str, data: bytes | None) -> str:
     place = locate(root, path)
     if data is None:
-        place.unlink()
+        place.unlink(missing_ok=True)  # a file that only this edit knew was never there
         return f"removed {path}"
     known = place.exists()
     write_bytes(root, path, data)

@@ -43,7 +43,8 @@ class Hands:
             outcome = self._act(effect)
         except (CannotPerform, WorldError, OSError) as why:
             self._undo(effect)
-            outcome = Outcome(Status.FAILED, str(why), effect.source, summary=f"failed: {why}")
+            said = str(why).replace(f"{self.place.root}/", "")
+            outcome = Outcome(Status.FAILED, said, effect.source, summary=f"failed: {said}")
         return _cleaned(outcome)
 
     def resume(self, effect: Effect) -> Outcome:

@@ -11,7 +11,7 @@ MAX_FILE = 4 * 1024 * 1024  # bytes of a file that an action reads or writes
 
 
 def locate(root: Path, path: str) -> Path:
-    """The place of `path` below `root`. Raises CannotPerform when a folder on the way is a link."""
+    """The place of `path` below `root`. Raises CannotPerform when what leads there is no folder."""
     fault = path_fault(path)
     if fault:
         raise CannotPerform(f"the path {path!r} {fault}")
@@ -20,6 +20,8 @@ def locate(root: Path, path: str) -> Path:
         place = place / part
         if place.is_symlink():
             raise CannotPerform(f"{place.relative_to(root)} is a symbolic link; name its target")
+        if place.exists() and not place.is_dir():
+            raise CannotPerform(f"{place.relative_to(root)} is a file, not a folder")
     return place / path.rpartition("/")[2]
 
 

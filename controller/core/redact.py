@@ -7,7 +7,7 @@ import re
 
 RULES: dict[str, re.Pattern[str]] = {
     "anthropic key": re.compile(r"\bsk-ant-[A-Za-z0-9_-]{16,200}"),
-    "openai key": re.compile(r"\bsk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{20,200}"),
+    "openai key": re.compile(r"\bsk-(?!ant-)[A-Za-z0-9_-]{20,200}"),
     "github token": re.compile(
         r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})"),
     "gitlab token": re.compile(r"\bglpat-[A-Za-z0-9_-]{20,64}"),

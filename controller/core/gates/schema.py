@@ -51,6 +51,8 @@ def _validator(schema: bytes) -> "Validator":
 
 def _objections(error: Any, path: str) -> list[Objection]:
     where = path + pointer(*error.absolute_path)
+    if "propertyNames" in error.absolute_schema_path:
+        return [Objection(where + pointer(str(error.instance)), _sentence(error))]
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         known = list(error.schema.get("properties", {}))
         return [Objection(where + pointer(key), f"unknown key{nearest(key, known)}")

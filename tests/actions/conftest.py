@@ -1,0 +1,76 @@
+"""A workplace on a real checkout, and a way to perform one action there."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from controller.actions.hands import Hands
+from controller.actions.workplace import Workplace
+from controller.authorities.git import Git
+from controller.commands import Shell
+from controller.core.action import parse
+from controller.core.canonical import JsonObject
+from controller.core.contract import Policy
+from controller.core.records import (
+    Candidate,
+    Effect,
+    Head,
+    Outcome,
+    RunId,
+    Source,
+    Spent,
+    Transition,
+    effect_id,
+)
+from controller.repo import Identity, Repo, create, open_checkout
+from controller.snapshots import Snapshots
+from controller.store.memory import MemoryTables
+from controller.store.queries import Queries
+from controller.testing.clock import MORNING, FixedClock
+
+RUN = RunId("run-1")
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One run's worktree, and hands that work there."""
+
+    place: Workplace
+    git: Git
+
+    @property
+    def root(self) -> Path:
+        return self.place.root
+
+    @property
+    def hands(self) -> Hands:
+        return Hands(self.place)
+
+    def effect(self, document: JsonObject, source: Source | None = None) -> Effect:
+        head = Head(RUN, 3, {}, "", Spent(steps=4))
+        transition = Transition(3, {}, parse(document), {
+            "action": document, "state_patch": {}, "expected_version": 3})
+        source = source or self.git.observe(head).source
+        return Effect(effect_id(RUN, 3, transition), Candidate(head, transition, {}, source.tree),
+                      source, MORNING, 1)
+
+    def perform(self, document: JsonObject) -> Outcome:
+        return self.hands.perform(self.effect(document))
+
+
+@pytest.fixture
+def bench(checkout: Path, tmp_path: Path) -> Bench:
+    user, work = open_checkout(checkout), tmp_path / "cache/work"
+    create(tmp_path / "repo.git", user)
+    repo = Repo(tmp_path / "repo.git", work, tmp_path / "repo.git/worktree.index")
+    scratch = tmp_path / "cache/scratch"
+    scratch.mkdir(parents=True)
+    work.mkdir()
+    snapshots = Snapshots(repo)
+    base = user.commit("HEAD")
+    snapshots.restore(repo.tree_of(base))
+    clock = FixedClock()
+    place = Workplace(RUN, snapshots, Shell(Policy(timeout=20, output_bytes=2_000_000), scratch),
+                      user, Identity(), Queries(MemoryTables()), clock)
+    return Bench(place, Git(snapshots, "oneshot/run-1", base, clock))

@@ -1,0 +1,207 @@
+"""Every gate's objections: where, and what to do about it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from controller.core.action import Command
+from controller.core.canonical import JsonObject, canonical
+from controller.core.contract import CommandCheck, Contract, Criterion, Policy
+from controller.core.errors import Refused
+from controller.core.gates import admit
+from controller.core.prompt import render
+from controller.core.records import Call, Facts, Head, Reply
+from controller.core.rules import Rules
+from controller.core.verdict import worst
+from controller.testing.clock import MORNING
+from controller.testing.world import World, rules
+
+READ: JsonObject = {"kind": "read", "files": [{"path": "app.py"}]}
+EDIT: JsonObject = {"kind": "edit", "changes": [{"op": "delete", "path": "app.py"}]}
+
+
+def edit(path: str, **more: str) -> JsonObject:
+    return {"kind": "edit", "changes": [{"op": "write", "path": path, "content": "", **more}]}
+
+
+def judged(body: bytes, made: Rules | None = None, **facts: Any) -> dict[str, str]:
+    """Path -> message of every objection to a reply, and the decision under the key `decision`."""
+    world = World(rules=made or rules())
+    head: Head = world.open()
+    now: Facts = replace(world.authority.observe(head), **facts)
+    call = Call(render(world.rules, head), Reply(body), MORNING)
+    try:
+        _, verdicts = admit(call, head, now, world.rules)
+    except Refused as refusal:
+        verdicts = refusal.verdicts
+    found = {o.path: o.message for verdict in verdicts for o in verdict.objections}
+    return {**found, "decision": worst(verdicts).name}
+
+
+def asked(action: JsonObject = READ, patch: JsonObject | None = None, **changes: Any) -> bytes:
+    return canonical({"expected_version": 0, "state_patch": patch or {}, "action": action,
+                      **changes})
+
+
+def contract(**changes: Any) -> Rules:
+    criterion = Criterion("green", "", CommandCheck(Command(("pytest",))))
+    return rules(contract=Contract("Do it.", (criterion,), **changes))
+
+
+def test_a_good_reply_is_allowed_by_every_gate() -> None:
+    assert judged(asked()) == {"decision": "ALLOW"}
+
+
+@pytest.mark.parametrize(("body", "path", "message"), [
+    (asked(actoin=1), "/actoin", "unknown key; did you mean 'action'?"),
+    (b'{"expected_version": 0, "action": {}}', "/state_patch", "missing; add it"),
+    (asked(expected_version=3), "/expected_version", "expected 0, the version shown, got 3"),
+    (asked(expected_version=True), "/expected_version", "expected 0, the version shown, got True"),
+    (asked(expected_version="0"), "/expected_version", "expected 0, the version shown, got '0'"),
+], ids=["unknown-key", "missing-key", "stale", "true-is-no-version", "text-is-no-version"])
+def test_envelope(body: bytes, path: str, message: str) -> None:
+    assert judged(body)[path].startswith(message)
+
+
+@pytest.mark.parametrize(("action", "path", "message"), [
+    ({"kind": "raed"}, "/action/kind", 'expected a kind of action, got "raed"; did you mean'),
+    ([], "/action", "expected an object, got []"),
+    ({}, "/action/kind", "expected a kind of action, got null; expected one of read, search"),
+    ({"kind": "read"}, "/action/files", "missing; add it"),
+    ({"kind": "read", "files": []}, "/action/files", "expected at least 1, got 0"),
+    ({"kind": "read", "files": [{"path": "a", "frist": 1}]}, "/action/files/0/frist",
+     "unknown key; did you mean 'first'?"),
+    ({"kind": "read", "files": [{"path": "a", "first": 0}]}, "/action/files/0/first", "0 is less"),
+    ({"kind": "run"}, "/action", "expected exactly one of argv, shell; got"),
+    ({"kind": "run", "argv": ["a"], "shell": "a"}, "/action", "expected exactly one of argv, shell"),
+    ({"kind": "run", "argv": "pytest"}, "/action/argv", 'expected array, got "pytest"'),
+    ({"kind": "edit", "changes": [{"op": "replace", "path": "a", "old": "x"}]},
+     "/action/changes/0/new", "missing; add it"),
+    ({"kind": "edit", "changes": [{"op": "replcae"}]}, "/action/changes/0/op",
+     'expected an op, got "replcae"; did you mean \'replace\'?'),
+    ({"kind": "finish", "result": "finished", "summary": "x"}, "/action/result",
+     'expected one of "done", "impossible"; got "finished"'),
+    ({"kind": "wait", "seconds": 9999}, "/action/seconds", "9999 is greater"),
+])
+def test_schema(action: Any, path: str, message: str) -> None:
+    assert judged(asked(action))[path].startswith(message)
+
+
+@pytest.mark.parametrize(("patch", "path", "message"), [
+    ({"fact": {}}, "/state_patch/fact", "unknown key; did you mean 'facts'?"),
+    ({"criteria": {"green": {"finding": "verified"}}}, "/state_patch/criteria",
+     "belongs to the controller; leave it out of the patch"),
+    ({"recent": None}, "/state_patch/recent", "belongs to the controller"),
+    ({"facts": []}, "/state_patch/facts", "expected an object of entries, or null"),
+    ({"facts": {"EXAMPLE-ID": {"text": "x"}}}, "/state_patch/facts/EXAMPLE-ID",
+     "expected a name that matches"),
+    ({"facts": {"a": {}}}, "/state_patch/facts/a/text", "missing; add it"),
+    ({"facts": {"a": {"text": "x" * 500}}}, "/state_patch/facts/a/text",
+     "expected at most 400 characters, got 500; shorten it"),
+    ({"facts": {"a": "text"}}, "/state_patch/facts/a", 'expected object, got "text"'),
+    ({"plan": {"a": {"text": "x", "status": "open"}}}, "/state_patch/plan/a/status",
+     'expected one of "todo", "doing", "done", "dropped"; got "open"'),
+    ({"questions": {f"q{i}": "?" for i in range(13)}}, "/state_patch/questions",
+     "expected at most 12 entries, got 13; delete some"),
+    ({"files": {f"{i}" * 200: "x" * 300 for i in range(10, 50)}, "facts": {
+        f"f{i}": {"text": "x" * 400} for i in range(40)}}, "/state_patch", "the state would be"),
+])
+def test_patch(patch: JsonObject, path: str, message: str) -> None:
+    assert judged(asked(patch=patch))[path].startswith(message)
+
+
+def test_a_whole_field_may_be_emptied_by_null_only_where_nothing_is_required() -> None:
+    assert judged(asked(patch={"facts": None})) == {"decision": "ALLOW"}
+
+
+@pytest.mark.parametrize(("changes", "action", "message"), [
+    ({"forbid_paths": ("docs/**",)}, edit("docs/a/b.md"), "the contract forbids to change docs/a"),
+    ({"allow_paths": ("src/**",)}, edit("setup.py"), "setup.py is outside the paths"),
+    ({"max_files": 1}, edit("b.py"), "2 files would differ from the base, the contract allows 1"),
+    ({"forbid_paths": ("x.py",)}, {"kind": "commit", "message": "m"},
+     "the contract forbids to change x.py"),
+], ids=["forbidden", "outside", "too-many", "forbidden-by-a-command"])
+def test_intent(changes: Any, action: JsonObject, message: str) -> None:
+    found = judged(asked(action), contract(**changes), changed=frozenset({"x.py"}))
+
+    assert found["/action"].startswith(message)
+    assert found["decision"] == "REFUSE"
+
+
+@pytest.mark.parametrize(("patch", "path", "message"), [
+    ({"hypotheses": {"a": {"text": "x", "status": "confirmed"}}},
+     "/state_patch/hypotheses/a/evidence", "a confirmed hypothesis needs evidence"),
+    ({"plan": {"a": {"text": "x", "status": "doing"}, "b": {"text": "x", "status": "doing"}}},
+     "/state_patch/plan/b/status", "only one plan item is `doing` at a time; a is already"),
+])
+def test_invariants(patch: JsonObject, path: str, message: str) -> None:
+    assert judged(asked(patch=patch))[path].startswith(message)
+
+
+@pytest.mark.parametrize("path", [
+    "/etc/passwd", "../out", "a/../../out", "~/x", "a\\b", ".git/config", "sub/.git/hooks/x",
+    "a/.GIT/x", ".agent-contract/policy.yaml", ".agent-runtime/x", "a//b", "./a", "a/.", "a\nb",
+    "a\x7f", "x" * 300,
+])
+def test_action_policy_refuses_paths_that_no_action_may_name(path: str) -> None:
+    found = judged(asked(edit(path)))
+
+    assert found["decision"] == "REFUSE"
+    assert found["/action/changes"].startswith("the path ")
+
+
+@pytest.mark.parametrize(("policy", "action", "decision"), [
+    (Policy(protected_paths=("*.py",)), edit("app.py"), "CONFIRM"),
+    (Policy(protected_paths=("*.py",)), edit("new.py"), "ALLOW"),
+    (Policy(forbidden_commands=(r"\bgit push\b",)), {"kind": "run", "shell": "git push -f"},
+     "REFUSE"),
+    (Policy(confirm_commands=("publish",)), {"kind": "run", "argv": ["npm", "publish"]}, "CONFIRM"),
+    (Policy(forbidden_commands=("curl",)), {**EDIT, "check": {"shell": "curl x"}}, "REFUSE"),
+    (Policy(max_timeout=60), {"kind": "run", "shell": "true", "timeout": 61}, "REFUSE"),
+    (Policy(), {"kind": "search", "pattern": "("}, "REFUSE"),
+], ids=["protected", "new-file", "forbidden", "asked-about", "forbidden-check", "too-long", "regex"])
+def test_action_policy(policy: Policy, action: JsonObject, decision: str) -> None:
+    assert judged(asked(action), rules(policy=policy))["decision"] == decision
+
+
+def test_a_commit_of_a_protected_file_changed_by_a_command_is_asked_about() -> None:
+    made = rules(policy=Policy(protected_paths=("*.py",)))
+
+    found = judged(asked({"kind": "commit", "message": "m"}), made, changed=frozenset({"app.py"}))
+
+    assert found == {"/action": "app.py is protected: a person must agree first",
+                     "decision": "CONFIRM"}
+
+
+@pytest.mark.parametrize(("text", "rule"), [
+    ("key = sk-ant-" + "a1B2" * 8, "anthropic key"), ("ghp_" + "a" * 36, "github token"),
+    ("AKIA" + "B" * 16, "aws access key"), ("https://me:secret@host/", "password in a url"),
+    ("-----BEGIN RSA PRIVATE KEY-----\nMII", "private key"),
+    ("eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.abcdefghijk", "json web token"),
+])
+def test_sensitivity_names_the_rule_and_never_the_value(text: str, rule: str) -> None:
+    for action, patch in ((edit("a", content=text), {}), (READ, {"questions": {"a": text}}),
+                          ({"kind": "commit", "message": text}, {}),
+                          ({"kind": "run", "argv": ["echo", text]}, {})):
+        found = judged(asked(action, patch))
+
+        assert found.pop("decision") == "REFUSE"
+        assert [rule in message for message in found.values()] == [True]
+        assert text not in str(found)
+
+
+@pytest.mark.parametrize("char", ["\u202e", "\u200b", "\u2066", "\U000e0041", "\ufeff"])
+def test_sensitivity_refuses_characters_that_nobody_sees(char: str) -> None:
+    found = judged(asked(edit("a", content=f"x{char}y")))
+
+    assert f"U+{ord(char):04X}" in found["/action/changes/0/content"]
+
+
+def test_every_judge_is_heard_at_once() -> None:
+    found = judged(
+        asked(edit("docs/.git/x"), {"hypotheses": {"a": {"text": "\u202e", "status": "refuted"}}}),
+        contract(forbid_paths=("docs/**",)))
+
+    assert set(found) == {"/action", "/action/changes", "/state_patch/hypotheses/a/evidence",
+                          "/state_patch/hypotheses/a/text", "decision"}
