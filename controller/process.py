@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -116,7 +117,11 @@ def end_recorded(record: Path) -> bool:
         return False
     running = _start_time(pid) == started
     if running:
-        _signal_group(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            pidfd = os.pidfd_open(pid)
+            _signal_group(pid, signal.SIGKILL)
+            select.select([pidfd], [], [], _GRACE)  # what comes next must not race with it
+            os.close(pidfd)
     record.unlink(missing_ok=True)
     return running
 
@@ -181,10 +186,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 def _start_time(pid: int) -> int | None:

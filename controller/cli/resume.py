@@ -5,10 +5,11 @@ from pathlib import Path
 
 import click
 
-from controller.cli.live import View
+from controller.cli.live import Narrator, View
 from controller.cli.place import open_place, with_limits, with_model
 from controller.cli.run import drive_run
 from controller.cli.wiring import ADAPTERS
+from controller.core.projection import tree_of
 from controller.settings import from_environment
 
 
@@ -35,7 +36,8 @@ def resume(folder: Path, name: str | None, steps: int | None, max_steps: int | N
     documents = with_model(documents, {
         "adapter": adapter, "model": model, "base_url": base_url,
         "cassette": str(Path(cassette).absolute()) if cassette else None})
-    last = max((int(str(entry["number"])) for entry in place.queries.audit(fixed.run)), default=0)
-    view = View(place.queries, as_json, quiet, seen=last)
+    known = Narrator(tree_of(place.queries.head(fixed.run).state))
+    view = View(place.queries, as_json, quiet, seen=place.queries.last_number(fixed.run),
+                narrator=known)
     click.get_current_context().exit(drive_run(
         place, replace(fixed, documents=documents), view, record=record, steps=steps))

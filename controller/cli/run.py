@@ -76,22 +76,22 @@ def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = 
 
 def conclude(place: Place, head: Head, view: View) -> None:
     """The last lines of a run: what it came to, where it is, what to type next."""
-    from controller.report.page import write_report
-
-    page = write_report(place.queries, head.run, place.runs / head.run)
-    reason = head.stopped.reason if head.stopped else "it may go on"
     if view.as_json:
         from controller.cli.status import status_document
 
         document(status_document(place, head.run))
         return
+    reason = head.stopped.reason if head.stopped else "it may go on"
     why = head.stopped.why.value if head.stopped else "paused"
     line(f"{why}: {reason} ({head.spent.steps} steps, version {head.version})")
     if view.quiet:
         return
+    if head.stopped:
+        from controller.report.page import write_report
+
+        talk(f"report: {write_report(place.queries, head.run, place.runs / head.run)}")
     if head.stopped and head.stopped.why is Stop.FINISHED:
-        talk(f"Git commit on branch {branch_of(head.run)}; report: {page}")
+        talk(f"the Git commit is on branch {branch_of(head.run)}")
         next_commands(f"git log -p {branch_of(head.run)}")
         return
-    talk(f"report: {page}")
     next_commands("oneshot status", "oneshot resume")

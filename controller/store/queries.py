@@ -30,6 +30,11 @@ class Queries:
         for row in self.tables.audit(run, after):
             yield {**row.body, "hash": row.hash}
 
+    def last_number(self, run: RunId) -> int:
+        """The number of the newest audit record; 0 when there is none."""
+        last = self.tables.last_audit(run)
+        return last.number if last else 0
+
     def artifact(self, digest: str) -> bytes | None:
         return self.tables.artifact(digest)
 

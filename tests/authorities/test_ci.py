@@ -1,0 +1,125 @@
+"""Criteria are checked by us, in a clean export, with protected files as the base has them."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from controller.authorities.ci import LocalCI
+from controller.commands import Shell
+from controller.core.action import Command
+from controller.core.contract import (
+    Check,
+    CommandCheck,
+    Criterion,
+    Environment,
+    FileCheck,
+    Policy,
+)
+from controller.core.records import Evidence, Finding
+from controller.repo import Identity, Repo, create, open_checkout
+from controller.testing.clock import MORNING, FixedClock
+
+PYTEST = CommandCheck(Command((sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")))
+Committed = Callable[[dict[str, str | None]], str]
+
+
+@pytest.fixture
+def repo(checkout: Path, tmp_path: Path) -> Repo:
+    (tmp_path / "work").mkdir()
+    create(tmp_path / "repo.git", open_checkout(checkout))
+    return Repo(tmp_path / "repo.git", tmp_path / "work", tmp_path / "repo.git/w.index")
+
+
+@pytest.fixture
+def base(checkout: Path) -> str:
+    return open_checkout(checkout).commit("HEAD")
+
+
+@pytest.fixture
+def committed(repo: Repo, base: str) -> Committed:
+    """Make a Git commit of the base with some files changed; None removes one."""
+    def commit(files: dict[str, str | None]) -> str:
+        assert repo.work_tree
+        repo.git("read-tree", "--reset", "-u", base)
+        for path, text in files.items():
+            place = repo.work_tree / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.unlink() if text is None else place.write_text(text)
+        repo.git("add", "--all", "--", ".")
+        tree = repo.git("write-tree").decode().strip()
+        return repo.commit_tree(tree, base, "m", Identity(), MORNING)
+
+    return commit
+
+
+@pytest.fixture
+def check(repo: Repo, base: str, tmp_path: Path) -> Callable[..., Evidence]:
+    (tmp_path / "scratch").mkdir()
+    policy = Policy(protected_paths=("tests/**",), timeout=30,
+                    environment=Environment(variables=(("PYTHONPATH", "."),)))
+
+    def ask(commit: str, how: Check, approved: frozenset[str] = frozenset()) -> Evidence:
+        ci = LocalCI(repo, Shell(policy, tmp_path / "scratch"), (Criterion("c", "", how),), base,
+                     FixedClock())
+        (evidence,) = ci.check(commit, approved)
+        assert not (tmp_path / "scratch/verify").exists()
+        return evidence
+
+    return ask
+
+
+FIXED = "def add(a, b):\n    return a + b\n"
+
+
+def test_the_base_fails_with_its_output_and_the_fix_is_verified(
+        check: Callable[..., Evidence], committed: Committed, base: str, repo: Repo) -> None:
+    fixed = committed({"app.py": FIXED})
+
+    before, after = check(base, PYTEST), check(fixed, PYTEST)
+
+    assert (before.finding, after.finding) == (Finding.FAILING, Finding.VERIFIED)
+    assert "assert add(1, 2) == 3" in before.detail
+    assert b"1 failed" in before.output
+    assert (after.tree, after.at) == (repo.tree_of(fixed), MORNING)
+
+
+@pytest.mark.parametrize("change", [
+    {"tests/test_app.py": "def test_add(): pass\n"},
+    {"tests/test_app.py": None, "tests/test_other.py": "def test_ok(): pass\n"},
+], ids=["test-weakened", "test-removed"])
+def test_a_changed_test_proves_nothing(
+        check: Callable[..., Evidence], committed: Committed, change: dict[str, str | None]) -> None:
+    assert check(committed(change), PYTEST).finding is Finding.FAILING
+
+
+def test_a_test_whose_change_a_person_approved_counts(
+        check: Callable[..., Evidence], committed: Committed) -> None:
+    changed = committed({"tests/test_app.py": "def test_add(): pass\n"})
+
+    assert check(changed, PYTEST, frozenset({"tests/test_app.py"})).finding is Finding.VERIFIED
+
+
+@pytest.mark.parametrize(("how", "finding", "detail"), [
+    (CommandCheck(Command(("no-such-program",))), Finding.UNKNOWN, "could not be started"),
+    (CommandCheck(Command(("sh", "-c", "no-such-program"))), Finding.UNKNOWN, "exit 127"),
+    (CommandCheck(Command(("sh", "-c", "sleep 60"), 1)), Finding.UNKNOWN, "it timed out"),
+    (CommandCheck(Command(("sh", "-c", "kill -9 $$"))), Finding.FAILING, "killed by signal 9"),
+    (CommandCheck(Command(("sh", "-c", "exit 3")), 3), Finding.VERIFIED, "exit 3"),
+    (CommandCheck(Command(("test", "-e", ".git"))), Finding.FAILING, "exit 1"),
+    (CommandCheck(Command(("test", "-e", "a.log"))), Finding.FAILING, "exit 1"),
+    (FileCheck("app.py"), Finding.VERIFIED, "it is so"),
+    (FileCheck("app.py", "a - b"), Finding.VERIFIED, "it is so"),
+    (FileCheck("app.py", "a + b"), Finding.FAILING, "it does not have 'a + b'"),
+    (FileCheck("none.py"), Finding.FAILING, "there is no such file"),
+    (FileCheck("sub"), Finding.FAILING, "there is no such file"),
+], ids=["no-program", "no-program-in-shell", "too-long", "killed", "expected-exit", "no-git",
+        "no-ignored-file", "file", "text", "no-text", "no-file", "folder"])
+def test_what_a_check_comes_to(
+        check: Callable[..., Evidence], base: str, how: Check, finding: Finding,
+        detail: str) -> None:
+    evidence = check(base, how)
+
+    assert evidence.finding is finding
+    assert detail in evidence.detail

@@ -1,0 +1,129 @@
+"""A snapshot brings a worktree back exactly, whatever was done to it meanwhile."""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from controller.repo import Repo, create, open_checkout
+from controller.snapshots import Snapshots
+
+
+@pytest.fixture
+def snapshots(checkout: Path, tmp_path: Path) -> Snapshots:
+    user = open_checkout(checkout)
+    (tmp_path / "work").mkdir()
+    create(tmp_path / "repo.git", user)
+    made = Snapshots(Repo(tmp_path / "repo.git", tmp_path / "work", tmp_path / "repo.git/w.index"))
+    made.restore(user.tree_of("HEAD"))
+    return made
+
+
+def content(root: Path) -> dict[str, tuple[int, bytes]]:
+    found = {}
+    for path in sorted(root.rglob("*")):
+        if path.is_symlink():
+            found[str(path.relative_to(root))] = (0, os.readlink(path).encode())
+        elif path.is_file():
+            mode = stat.S_IMODE(path.stat().st_mode) & 0o111
+            found[str(path.relative_to(root))] = (mode, path.read_bytes())
+    return found
+
+
+def swap_to_folder(root: Path) -> None:
+    (root / "app.py").unlink()
+    (root / "app.py").mkdir()
+    (root / "app.py/inside").write_text("x")
+
+
+def swap_to_file(root: Path) -> None:
+    shutil.rmtree(root / "sub")
+    (root / "sub").write_text("x")
+
+
+def swap_to_link(root: Path) -> None:
+    shutil.rmtree(root / "sub")
+    (root / "sub").symlink_to("/etc")
+
+
+def ignored_in_the_way(root: Path) -> None:
+    (root / "app.py").unlink()
+    (root / "app.py").mkdir()
+    (root / "app.py/x.log").write_text("ignored")
+
+
+def same_size_same_time(root: Path) -> None:
+    before = (root / "app.py").stat()
+    (root / "app.py").write_bytes((root / "app.py").read_bytes()[::-1])
+    os.utime(root / "app.py", ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+
+
+MESSES: dict[str, Callable[[Path], object]] = {
+    "nothing": lambda root: None,
+    "changed": lambda root: (root / "app.py").write_text("x"),
+    "removed": lambda root: (root / "app.py").unlink(),
+    "emptied": lambda root: [shutil.rmtree(p) if p.is_dir() else p.unlink() for p in root.iterdir()],
+    "added": lambda root: (root / "sub/ü \n“x” -n").write_text("x"),
+    "not-utf-8": lambda root: Path(os.fsdecode(os.fsencode(root) + b"/\xff\xfe")).write_text("x"),
+    "executable": lambda root: (root / "app.py").chmod(0o755),
+    "crlf": lambda root: (root / "app.py").write_bytes(b"a\r\nb\r\n"),
+    "attributes": lambda root: (root / ".gitattributes").write_text("* text eol=crlf"),
+    "unignored": lambda root: (root / ".gitignore").write_text("*.py\n"),
+    "file-to-folder": swap_to_folder,
+    "folder-to-file": swap_to_file,
+    "folder-to-link": swap_to_link,
+    "ignored-in-the-way": ignored_in_the_way,
+    "same-size-same-time": same_size_same_time,
+    "dangling-link": lambda root: (root / "link").symlink_to("nowhere"),
+    "the-whole-worktree": lambda root: shutil.rmtree(root),
+}
+
+
+@pytest.mark.parametrize("mess", MESSES.values(), ids=MESSES)
+def test_restore_is_exact(snapshots: Snapshots, mess: Callable[[Path], object]) -> None:
+    (snapshots.root / "new.sh").write_text("#!/bin/sh\n")
+    (snapshots.root / "new.sh").chmod(0o755)
+    (snapshots.root / "to").symlink_to("app.py")
+    tree, before = snapshots.take(), content(snapshots.root)
+    mess(snapshots.root)
+
+    snapshots.restore(tree)
+
+    assert content(snapshots.root) == before
+    assert snapshots.take() == tree
+
+
+def test_the_same_files_are_the_same_tree_and_others_another(snapshots: Snapshots) -> None:
+    first = snapshots.take()
+    (snapshots.root / "app.py").touch()
+    same = snapshots.take()
+    (snapshots.root / "x").write_text("")
+
+    assert (same, snapshots.take() == first) == (first, False)
+
+
+def test_what_git_ignores_and_tools_leave_behind_is_neither_taken_nor_touched(
+        snapshots: Snapshots) -> None:
+    before = snapshots.take()
+    kept = [snapshots.root / name for name in ("a.log", "__pycache__/a.pyc", ".venv/bin/python")]
+    for file in kept:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+
+    assert snapshots.take() == before
+    snapshots.restore(before)
+    assert all(file.exists() for file in kept)
+
+
+def test_a_lock_that_a_killed_git_left_stops_nobody(snapshots: Snapshots) -> None:
+    tree = snapshots.take()
+    (snapshots.root / "app.py").write_text("x")
+    assert snapshots.repo.index
+    snapshots.repo.index.with_name("w.index.lock").write_text("")
+
+    snapshots.restore(tree)
+
+    assert snapshots.take() == tree
