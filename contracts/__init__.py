@@ -1,7 +1,5 @@
 """What people and models must write, as data: schemas, domains, skills and examples."""
 
-import json
-from importlib.resources import files
 from typing import TypeAlias
 
 DISTRIBUTION = "oneshot-controller"
@@ -30,9 +28,13 @@ def skill(name: str) -> str:
 
 def text(path: str) -> str:
     """A file of this package, by its path in it. Raises FileNotFoundError."""
+    from importlib.resources import files
+
     return files("contracts").joinpath(path).read_text(encoding="utf-8")
 
 
 def _json(path: str) -> Document:
+    import json
+
     document: Document = json.loads(text(path))
     return document

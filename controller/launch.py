@@ -1,8 +1,9 @@
 """Opening a run: the baseline is measured before any money is spent, and version 0 is written."""
 
 from controller.core.errors import SetupError
+from controller.core.head import Head
 from controller.core.opening import first_observation, first_state
-from controller.core.records import Finding, Head
+from controller.core.records import Finding
 from controller.loop import Controller
 
 

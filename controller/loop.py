@@ -8,21 +8,11 @@ from dataclasses import dataclass
 from controller.core.budget import exhausted
 from controller.core.errors import Refused
 from controller.core.gates import admit
+from controller.core.head import Head, Launch, Lease, Owner, Stop, Stopped
 from controller.core.ports import Authority, Clock, Executor, Model, Store
 from controller.core.projection import adopt
 from controller.core.prompt import render
-from controller.core.records import (
-    Call,
-    Effect,
-    Head,
-    Launch,
-    Lease,
-    Outcome,
-    Owner,
-    Status,
-    Stop,
-    Stopped,
-)
+from controller.core.records import Call, Effect, Outcome, Status
 from controller.core.rules import Rules
 from controller.core.settle import settle
 from controller.core.verdict import Decision, Verdict, worst

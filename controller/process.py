@@ -16,7 +16,7 @@ from enum import Enum
 from pathlib import Path
 
 from controller.core.errors import WorldError
-from controller.core.records import Owner
+from controller.core.head import Owner
 
 _GRACE = 2.0  # seconds between asking a group to end and ending it
 _LOOK = 0.1  # seconds between two looks at a child's output

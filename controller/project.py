@@ -28,7 +28,6 @@ from controller.core.rules import Rules, transition_schema
 from controller.strict_yaml import load
 
 FOLDER = ".agent-contract"
-RUNTIME = ".agent-runtime"
 
 
 @dataclass(frozen=True, slots=True)

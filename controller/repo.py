@@ -12,6 +12,7 @@ from pathlib import Path
 
 from controller.core.errors import SetupError, WorldError
 from controller.process import capture
+from controller.settings import checkout_root
 
 ABSENT = "0" * 40
 """The old value of a ref that must not exist yet."""
@@ -174,11 +175,9 @@ def open_checkout(folder: Path) -> Repo:
 
     Raises SetupError when `folder` is in no checkout.
     """
-    for root in (folder, *folder.parents):
-        if (root / ".git").exists():
-            pointer = root / ".git"
-            return Repo(pointer if pointer.is_dir() else _pointed(pointer), root)
-    raise SetupError(f"{folder} is in no Git checkout; run `git init` and commit first")
+    root = checkout_root(folder)
+    pointer = root / ".git"
+    return Repo(pointer if pointer.is_dir() else _pointed(pointer), root)
 
 
 def create(git_dir: Path, borrow: Repo) -> Repo:

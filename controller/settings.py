@@ -1,10 +1,11 @@
 """The only reader of the environment: where things live and which keys are held."""
 
 import os
-import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from controller.core.errors import SetupError
 
 KEYS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY")
 """The variables that a model interface may take its key from."""
@@ -22,6 +23,8 @@ class Settings:
 
     def find(self, program: str) -> str | None:
         """The absolute path of a program on PATH, or None."""
+        import shutil
+
         found = shutil.which(program, path=self.path)
         return str(Path(found).absolute()) if found else None
 
@@ -34,6 +37,14 @@ def from_environment() -> Settings:
         cache=_folder("XDG_CACHE_HOME", home / ".cache") / "oneshot",
         path=os.environ.get("PATH", os.defpath),
         keys={name: os.environ[name] for name in KEYS if os.environ.get(name)})
+
+
+def checkout_root(folder: Path) -> Path:
+    """The top of the Git checkout around a folder. Raises SetupError when there is none."""
+    for root in (folder, *folder.parents):
+        if (root / ".git").exists():
+            return root
+    raise SetupError(f"{folder} is in no Git checkout; run `git init` and commit first")
 
 
 def _folder(name: str, otherwise: Path) -> Path:

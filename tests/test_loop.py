@@ -1,18 +1,21 @@
 """The loop: what a step does to the head, and what survives when it dies anywhere."""
 
+from typing import Any
+
 import pytest
 
 from controller.core.canonical import canonical
 from controller.core.contract import Limits
 from controller.core.errors import LeaseLost, ModelUnavailable, SetupError
+from controller.core.head import Stop
 from controller.core.projection import as_state
-from controller.core.records import Finding, Stop
+from controller.core.records import Finding
 from controller.store.people import Desk
 from controller.testing.clock import MORNING
 from controller.testing.crash import Countdown, Died, dying_at
 from controller.testing.world import RUN, World, command, rules
 
-FACT = {"facts": {"cause": {"text": "app.py is broken"}}}
+FACT: dict[str, Any] = {"facts": {"cause": {"text": "app.py is broken"}}}
 
 
 def kinds(world: World) -> list[str]:
@@ -60,9 +63,11 @@ def test_a_failed_action_commits_no_patch_and_loses_no_observation() -> None:
 def test_invalid_patch_changes_nothing() -> None:
     world = World()
     before = world.open()
-    for patch in ({"fact": {}}, {"criteria": {}}, {"facts": {"A": {"text": "x"}}},
-                  {"facts": {"a": {}}}, {"facts": {"a": {"text": "x" * 401}}}, {"plan": []},
-                  {"budget": None}, {"facts": None, "recent": []}):
+    bad: list[dict[str, Any]] = [
+        {"fact": {}}, {"criteria": {}}, {"facts": {"A": {"text": "x"}}}, {"facts": {"a": {}}},
+        {"facts": {"a": {"text": "x" * 401}}}, {"plan": []}, {"budget": None},
+        {"facts": None, "recent": []}]
+    for patch in bad:
         world.model.replies(command("write app.py 1"), patch)
 
     heads = [world.step() for _ in world.model.answers]

@@ -51,7 +51,8 @@ def test_a_whole_run_is_as_the_schemas_have_it(tmp_path: Path) -> None:
 
     assert faults(head_json(head), schema("head")) == []
     assert faults(head.state, world.rules.state_schema) == []
-    records = [json.loads(line) for line in (tmp_path / RUN / "audit.jsonl").read_text().splitlines()]
+    audit = (tmp_path / RUN / "audit.jsonl").read_text()
+    records = [json.loads(line) for line in audit.splitlines()]
     assert [fault for record in records for fault in faults(record, schema("step"))] == []
     evidence = [item for record in records for item in record.get("evidence", [])]
     assert [fault for item in evidence for fault in faults(item, schema("evidence"))] == []

@@ -26,11 +26,19 @@ def content(root: Path) -> dict[str, tuple[int, bytes]]:
     found = {}
     for path in sorted(root.rglob("*")):
         if path.is_symlink():
-            found[str(path.relative_to(root))] = (0, os.readlink(path).encode())
+            found[str(path.relative_to(root))] = (0, str(path.readlink()).encode())
         elif path.is_file():
             mode = stat.S_IMODE(path.stat().st_mode) & 0o111
             found[str(path.relative_to(root))] = (mode, path.read_bytes())
     return found
+
+
+def empty(root: Path) -> None:
+    for path in root.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def swap_to_folder(root: Path) -> None:
@@ -65,7 +73,7 @@ MESSES: dict[str, Callable[[Path], object]] = {
     "nothing": lambda root: None,
     "changed": lambda root: (root / "app.py").write_text("x"),
     "removed": lambda root: (root / "app.py").unlink(),
-    "emptied": lambda root: [shutil.rmtree(p) if p.is_dir() else p.unlink() for p in root.iterdir()],
+    "emptied": empty,
     "added": lambda root: (root / "sub/ü \n“x” -n").write_text("x"),
     "not-utf-8": lambda root: Path(os.fsdecode(os.fsencode(root) + b"/\xff\xfe")).write_text("x"),
     "executable": lambda root: (root / "app.py").chmod(0o755),
@@ -78,7 +86,7 @@ MESSES: dict[str, Callable[[Path], object]] = {
     "ignored-in-the-way": ignored_in_the_way,
     "same-size-same-time": same_size_same_time,
     "dangling-link": lambda root: (root / "link").symlink_to("nowhere"),
-    "the-whole-worktree": lambda root: shutil.rmtree(root),
+    "the-whole-worktree": shutil.rmtree,
 }
 
 

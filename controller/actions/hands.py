@@ -24,8 +24,9 @@ from controller.core.action import (
 )
 from controller.core.canonical import digest_bytes
 from controller.core.errors import WorldError
+from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded
-from controller.core.records import Effect, Outcome, Source, Status, Stop, Stopped
+from controller.core.records import Effect, Outcome, Source, Status
 from controller.core.redact import printable, redact
 from controller.process import end_recorded
 

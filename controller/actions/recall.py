@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from controller.core.action import Recall
 from controller.core.canonical import JsonObject, canonical, entries
+from controller.core.head import RunId
 from controller.core.observation import LIMIT, bounded
 from controller.core.ports import Trail
-from controller.core.records import RunId
 
 _HITS = 8
 _AROUND = 240  # characters shown on each side of a hit

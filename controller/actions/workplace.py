@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.commands import Shell
+from controller.core.head import RunId
 from controller.core.ports import Clock, Trail
-from controller.core.records import RunId
 from controller.repo import Identity, Repo
 from controller.snapshots import Snapshots
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from controller.authorities.ci import LocalCI
 from controller.authorities.git import Git
-from controller.core.records import Effect, Evidence, Facts, Head, Outcome
+from controller.core.head import Head
+from controller.core.records import Effect, Evidence, Facts, Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from controller.core.action import Commit
+from controller.core.head import Head
 from controller.core.ports import Clock
 from controller.core.projection import tree_of
-from controller.core.records import (
-    Effect,
-    Evidence,
-    Facts,
-    Finding,
-    Head,
-    Outcome,
-    Source,
-    Status,
-)
+from controller.core.records import Effect, Evidence, Facts, Finding, Outcome, Source, Status
 from controller.repo import Repo
 from controller.snapshots import Snapshots
 

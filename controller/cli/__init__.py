@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _run(args: list[str]) -> int:  # noqa: PLR0911  (one return a kind of end)
-    from controller.cli.wiring import check_install
+    from controller.cli.install import check_install
 
     try:
         check_install()

@@ -15,9 +15,9 @@ import click
 
 from controller.cli.place import Place, open_place
 from controller.cli.show import line, talk
-from controller.core.canonical import JsonObject, entries
+from controller.core.canonical import entries
 from controller.core.errors import SetupError, WorldError
-from controller.core.records import Stop
+from controller.core.head import RunId, Stop
 from controller.process import Job, capture, supervise
 from controller.repo import open_checkout
 from controller.settings import Settings, from_environment
@@ -142,8 +142,7 @@ def _killed(stage: Stage) -> None:
     place, run = stage.place, stage.place.run(None)
     while going.is_alive():
         going.join(0.02)
-        effect = place.queries.effect(run)
-        if effect and _is_at(effect) and (place.settings.cache / run / "scratch/child").exists():
+        if _is_at_work(place, run) and (place.settings.cache / run / "scratch/child").exists():
             os.kill(int((stage.folder / "controller").read_text().split()[0]), signal.SIGKILL)
             break
     going.join()
@@ -155,8 +154,9 @@ def _killed(stage: Stage) -> None:
     _oneshot(stage, "status")
 
 
-def _is_at(effect: JsonObject) -> bool:
-    return entries(entries(effect["base"])["spent"])["steps"] == _KILLED_AT
+def _is_at_work(place: Place, run: RunId) -> bool:
+    return (place.queries.effect(run) is not None
+            and place.queries.head(run).spent.steps == _KILLED_AT)
 
 
 def _sum_up(stage: Stage) -> int:

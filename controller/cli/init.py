@@ -15,8 +15,8 @@ from controller.settings import Settings, from_environment
 _GOAL = "Say here in one or two sentences what should be true afterwards."
 
 _TESTS = {
-    "pyproject.toml": ("python", "-m", "pytest", "-q"),
-    "setup.py": ("python", "-m", "pytest", "-q"),
+    "pyproject.toml": ("python3", "-m", "pytest", "-q"),
+    "setup.py": ("python3", "-m", "pytest", "-q"),
     "package.json": ("npm", "test"),
     "Cargo.toml": ("cargo", "test"),
     "go.mod": ("go", "test", "./..."),

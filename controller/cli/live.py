@@ -13,9 +13,10 @@ import click
 from controller.cli.show import mark, talk
 from controller.core.action import identity, parse
 from controller.core.canonical import JsonObject, entries, members
+from controller.core.head import RunId
 from controller.core.observation import line
 from controller.core.ports import Executor, Model
-from controller.core.records import Effect, Outcome, Prompt, Reply, RunId
+from controller.core.records import Effect, Outcome, Prompt, Reply
 from controller.store.queries import Queries
 
 if TYPE_CHECKING:

@@ -4,16 +4,22 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controller.core.canonical import JsonObject, digest, entries
 from controller.core.errors import SetupError, WorldError
-from controller.core.records import Launch, RunId
-from controller.project import RUNTIME, Project
-from controller.repo import Repo, open_checkout
-from controller.settings import Settings
-from controller.store.people import Desk
+from controller.core.head import Launch, RunId
+from controller.settings import Settings, checkout_root
 from controller.store.queries import Queries
 from controller.store.sqlite import SqliteTables, open_tables
+
+if TYPE_CHECKING:
+    from controller.project import Project
+    from controller.repo import Repo
+    from controller.store.people import Desk
+
+RUNTIME = ".agent-runtime"
+"""The folder of the record, in the checkout; ignored by Git."""
 
 
 class SystemClock:
@@ -32,11 +38,17 @@ class SystemClock:
 class Place:
     """One checkout with its record: where every command works."""
 
-    user: Repo
     root: Path
     settings: Settings
     tables: SqliteTables
     clock: SystemClock = field(default_factory=SystemClock)
+
+    @property
+    def user(self) -> "Repo":
+        """The user's repository."""
+        from controller.repo import open_checkout
+
+        return open_checkout(self.root)
 
     @property
     def queries(self) -> Queries:
@@ -44,8 +56,10 @@ class Place:
         return Queries(self.tables)
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> "Desk":
         """The record, as people write to it."""
+        from controller.store.people import Desk
+
         return Desk(self.tables)
 
     @property
@@ -70,19 +84,18 @@ class Place:
 
 def open_place(folder: Path, settings: Settings, *, make: bool = False) -> Place:
     """The checkout around `folder`. Raises SetupError when there is no record and `make` is off."""
-    user = open_checkout(folder.absolute())
-    assert user.work_tree is not None
-    database = user.work_tree / RUNTIME / "oneshot.db"
+    root = checkout_root(folder.absolute())
+    database = root / RUNTIME / "oneshot.db"
     if not make and not database.exists():
         raise SetupError("there is no run in this repository yet; `oneshot run` starts one")
     database.parent.mkdir(exist_ok=True)
     ignore = database.parent / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n")
-    return Place(user, user.work_tree, settings, open_tables(database))
+    return Place(root, settings, open_tables(database))
 
 
-def new_launch(place: Place, project: Project) -> Launch:
+def new_launch(place: Place, project: "Project") -> Launch:
     """What a run that starts now is fixed to: the documents, and the checkout's last Git commit."""
     try:
         base = place.user.commit("HEAD")

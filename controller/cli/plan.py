@@ -9,13 +9,14 @@ from controller.cli.place import Place, new_launch, open_place, with_model
 from controller.cli.show import document, line, mark, talk
 from controller.cli.wiring import ADAPTERS, build, build_model
 from controller.core.canonical import JsonObject
-from controller.core.records import Call, Head
+from controller.core.head import Head
+from controller.core.records import Call
 from controller.core.verdict import Decision, Verdict, worst
 from controller.launch import launch as open_run
 from controller.loop import plan as consider
 from controller.project import of_documents, read_project
 from controller.settings import from_environment
-from controller.store.rows import call_json, verdicts_json
+from controller.store.effects import call_json, verdicts_json
 
 
 @click.command()

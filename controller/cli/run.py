@@ -10,7 +10,7 @@ from controller.cli.place import Place, new_launch, open_place, with_limits, wit
 from controller.cli.show import document, exit_code, line, next_commands, talk
 from controller.cli.wiring import ADAPTERS, branch_of, build, build_model, recorded
 from controller.core.errors import ModelError
-from controller.core.records import Head, Launch, Stop
+from controller.core.head import Head, Launch, Stop
 from controller.launch import launch as open_run
 from controller.loop import run as drive
 from controller.process import this_process

@@ -6,7 +6,7 @@ import sys
 import click
 
 from controller.core.canonical import JsonObject
-from controller.core.records import Head, Stop
+from controller.core.head import Head, Stop
 from controller.core.redact import printable
 
 CODES = {Stop.FINISHED: 0, Stop.WAITING: 8, Stop.LIMIT: 3, Stop.STUCK: 5}

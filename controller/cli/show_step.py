@@ -9,7 +9,7 @@ from controller.cli.place import Place, open_place
 from controller.cli.show import document, line
 from controller.core.canonical import JsonObject, JsonValue, entries
 from controller.core.errors import SetupError
-from controller.core.records import RunId
+from controller.core.head import RunId
 from controller.settings import from_environment
 
 

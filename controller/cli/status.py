@@ -7,7 +7,7 @@ import click
 from controller.cli.place import Place, open_place
 from controller.cli.show import document, exit_code, line, mark, next_commands, table
 from controller.core.canonical import JsonObject, JsonValue, entries
-from controller.core.records import Head, RunId, Stop
+from controller.core.head import Head, RunId, Stop
 from controller.process import alive
 from controller.settings import from_environment
 

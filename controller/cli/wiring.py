@@ -3,16 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import adapters
-import contracts
-import controller
 from controller.cli.place import Place
 from controller.core.canonical import entries
 from controller.core.contract import ModelConfig
 from controller.core.errors import SetupError
+from controller.core.head import Launch, RunId
 from controller.core.ports import Model
 from controller.core.projection import tree_of
-from controller.core.records import Launch, RunId
 from controller.loop import Controller
 from controller.process import alive
 from controller.project import of_documents
@@ -21,21 +18,6 @@ from controller.settings import Settings
 from controller.store.journal import Journal
 from controller.store.memory import MemoryTables
 from controller.store.projections import Projections
-
-
-def check_install() -> None:
-    """Raise SetupError when one of our three packages is somebody else's, or from elsewhere."""
-    parents = {}
-    for package in (controller, adapters, contracts):
-        place = Path(package.__file__ or "/").parent
-        if getattr(package, "DISTRIBUTION", None) != controller.DISTRIBUTION:
-            raise SetupError(f"{place} is not oneshot's `{package.__name__}`: another package "
-                             "shadows it; unset PYTHONPATH, or install oneshot by itself (pipx)")
-        parents[place.parent] = place
-    if len(parents) > 1:
-        raise SetupError("oneshot is installed twice, in parts: " + " and ".join(
-            map(str, parents.values())) + "; install it by itself (pipx)")
-
 
 Follow = Callable[[RunId], None]
 

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from controller.core.contract import Limits
-from controller.core.records import Head, Spent, Stop, Stopped, Usage
+from controller.core.head import Head, Spent, Stop, Stopped
+from controller.core.records import Usage
 
 REPEATS = 3
 """The same action with the same result so often in a row is no progress."""

@@ -4,7 +4,6 @@ Sorted keys, no white space, UTF-8. Integers and strings only matter for identit
 written by Python's shortest repr, so digests are stable within this program and not across others.
 """
 
-import hashlib
 import json
 from typing import TypeAlias
 
@@ -48,4 +47,6 @@ def digest(value: JsonValue) -> str:
 
 def digest_bytes(data: bytes) -> str:
     """SHA-256 of `data`, in hex."""
+    import hashlib
+
     return hashlib.sha256(data).hexdigest()

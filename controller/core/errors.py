@@ -12,7 +12,10 @@
     └── SetupError            the person running us must fix something             exit 2
 """
 
-from controller.core.verdict import Verdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from controller.core.verdict import Verdict
 
 EXIT_CODES: dict[int, str] = {
     0: "done: every criterion is proved for the delivered Git commit",
@@ -57,7 +60,7 @@ class ModelUnusable(ModelError):
 class Refused(ModelError):
     """A reply came and a gate turned it down. Raised in `admit`, caught in `step`."""
 
-    def __init__(self, verdicts: tuple[Verdict, ...]) -> None:
+    def __init__(self, verdicts: "tuple[Verdict, ...]") -> None:
         super().__init__("; ".join(str(verdict) for verdict in verdicts))
         self.verdicts = verdicts
 

@@ -3,9 +3,10 @@
 from collections import Counter
 
 from controller.core.canonical import JsonObject
+from controller.core.head import Spent
 from controller.core.observation import bounded
 from controller.core.projection import as_state, budget
-from controller.core.records import Evidence, Facts, Finding, Spent
+from controller.core.records import Evidence, Facts, Finding
 from controller.core.rules import MODEL, Rules, properties
 
 _TOP = 60  # entries of the repository's top that are listed

@@ -6,23 +6,17 @@ from datetime import datetime
 from typing import Protocol
 
 from controller.core.canonical import JsonObject
+from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Stopped
 from controller.core.records import (
     Call,
     Candidate,
     Effect,
     Evidence,
     Facts,
-    Head,
-    Launch,
-    Lease,
-    Message,
     Outcome,
-    Owner,
     Prompt,
     Reply,
-    RunId,
     Step,
-    Stopped,
 )
 from controller.core.verdict import Verdict
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from controller.core.action import Action, Edit, Run, identity
 from controller.core.canonical import JsonObject, JsonValue, digest_bytes, entries, members
+from controller.core.head import Head, Message, Spent
 from controller.core.observation import LIMIT, bounded, line
-from controller.core.records import Effect, Evidence, Facts, Head, Message, Outcome, Source, Spent
+from controller.core.records import Effect, Evidence, Facts, Outcome, Source
 from controller.core.rules import Rules
 
 _CONFIRMATIONS = 20  # as the state schema has it

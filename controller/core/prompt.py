@@ -4,12 +4,15 @@ P and I come first and do not change during a run, so a provider can cache them;
 Every part has a byte limit: step 10,000 sends the same order of bytes as step 10.
 """
 
+from functools import lru_cache
+
 from controller.core.canonical import JsonObject, canonical
 from controller.core.contract import Check, CommandCheck, Contract, FileCheck
+from controller.core.head import Head
 from controller.core.observation import LIMIT as OBSERVATION_LIMIT
 from controller.core.observation import bounded
 from controller.core.projection import tree_of
-from controller.core.records import Head, Prompt
+from controller.core.records import Prompt
 from controller.core.rules import MODEL, Rules, properties
 
 HEADER = "oneshot step request"
@@ -30,6 +33,7 @@ def bound(rules: Rules) -> int:
     return len(stable(rules).encode()) + rules.max_state_bytes + OBSERVATION_LIMIT + 200
 
 
+@lru_cache(maxsize=8)
 def stable(rules: Rules) -> str:
     """P and I, with the shape of the state and of the answer: the same bytes all through a run."""
     owned = {name: prop for name, prop in properties(rules.state_schema).items()

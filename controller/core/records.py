@@ -3,33 +3,16 @@
     Head → Prompt → Reply → Transition → Candidate → Effect → Outcome → Evidence → Step → Head
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import NewType
 
 from controller.core.action import Action, EffectClass, effect_class
 from controller.core.canonical import JsonObject, digest
+from controller.core.head import Head, RunId, Stopped
 
-RunId = NewType("RunId", str)
 EffectId = NewType("EffectId", str)
-
-
-class Stop(Enum):
-    """Why a run stands still. A run that may go on has none."""
-
-    FINISHED = "finished"  # every criterion is proved
-    WAITING = "waiting"  # for a person
-    LIMIT = "limit"  # the budget is spent
-    STUCK = "stuck"  # no progress, or the model gave up
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """Why the run stands still, in one sentence for a person."""
-
-    why: Stop
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +28,6 @@ class Usage:
     output: int | None = None
     reasoning: int | None = None
     usd: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What a run has used so far. `usd` and `tokens` sum what is known; `unpriced` counts the rest.
-
-    `last` is a mark of the last action with its result, `repeats` how often it came in a row.
-    """
-
-    steps: int = 0
-    refusals_in_a_row: int = 0
-    tokens: int = 0
-    usd: float = 0.0
-    unpriced: int = 0
-    last: str = ""
-    repeats: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The last committed point of a run; every step starts from one."""
-
-    run: RunId
-    version: int
-    state: JsonObject
-    observation: str
-    spent: Spent = Spent()
-    heard: int = 0  # id of the last user message that an observation showed
-    stopped: Stopped | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +55,6 @@ class Facts:
     base_paths: frozenset[str] = frozenset()
     changed: frozenset[str] = frozenset()  # paths that differ between base and worktree
     drift: str = ""  # what somebody else changed since the head, in words
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """Something the user said while the run was going."""
-
-    id: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,27 +180,6 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """Who holds a lease: enough to tell whether he is still alive."""
-
-    host: str
-    pid: int
-    mark: str  # boot and start time, so that another process of the same number is another
-
-    def __str__(self) -> str:
-        return f"process {self.pid} on {self.host}"
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """The right to step a run. `token` grows with each; a write with an old one is refused."""
-
-    run: RunId
-    token: int
-    owner: Owner
-
-
-@dataclass(frozen=True, slots=True)
 class Call:
     """One model call as it is kept: the exact bytes sent and received, with their cost.
 
@@ -266,17 +191,6 @@ class Call:
     reply: Reply
     at: datetime
     grant: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """What is fixed when a run starts."""
-
-    run: RunId
-    goal: str
-    base: str
-    at: datetime
-    documents: JsonObject = field(default_factory=dict)  # contract, policy, config as read
 
 
 def effect_id(run: RunId, version: int, transition: Transition) -> EffectId:

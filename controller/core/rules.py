@@ -8,9 +8,12 @@ from controller.core.contract import Contract, Limits, Policy
 MODEL, CONTROLLER, USER = "model", "controller", "user"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rules:
-    """The skill spec P, the intent contract I, the domain's state schema, policy and limits."""
+    """The skill spec P, the intent contract I, the domain's state schema, policy and limits.
+
+    Rules are the same only when they are one object, so what is made of them can be cached by them.
+    """
 
     skill: str
     contract: Contract

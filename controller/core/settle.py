@@ -1,9 +1,10 @@
 """Which state do outcome and evidence justify? A pure function, asked once, after the fact."""
 
 from controller.core.action import Finish
+from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded, correction
 from controller.core.projection import project
-from controller.core.records import Effect, Evidence, Finding, Outcome, Status, Step, Stop, Stopped
+from controller.core.records import Effect, Evidence, Finding, Outcome, Status, Step
 from controller.core.rules import Rules
 
 

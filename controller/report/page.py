@@ -7,8 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from controller.core.canonical import JsonObject, JsonValue, entries, members
+from controller.core.head import Head, RunId
 from controller.core.observation import bounded
-from controller.core.records import Head, RunId
 from controller.core.redact import printable
 from controller.store.queries import Queries
 

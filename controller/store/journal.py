@@ -15,6 +15,7 @@ from controller.core.action import Commit, identity, touched
 from controller.core.budget import charged, performed, refused, rested
 from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries
 from controller.core.errors import LeaseLost, StaleHead, StateError
+from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Spent, Stop, Stopped
 from controller.core.observation import correction, line
 from controller.core.records import (
     Call,
@@ -22,21 +23,12 @@ from controller.core.records import (
     Effect,
     Evidence,
     Facts,
-    Head,
-    Launch,
-    Lease,
-    Message,
     Outcome,
-    Owner,
-    RunId,
-    Spent,
     Step,
-    Stop,
-    Stopped,
     effect_id,
 )
 from controller.core.verdict import Verdict
-from controller.store import rows
+from controller.store import effects, rows
 from controller.store.ledger import ask, keep, note, row_of
 from controller.store.tables import RunRow, Tables
 
@@ -64,7 +56,7 @@ class Journal:
             note(self.tables, launch.run, "created", launch.at, {
                 "version": head.version, "goal": launch.goal, "base": launch.base,
                 "documents": digest(launch.documents), "observation": head.observation,
-                "evidence": [rows.evidence_json(item) for item in baseline]})
+                "evidence": [effects.evidence_json(item) for item in baseline]})
             for data in (canonical(head.state), *(item.output for item in baseline)):
                 keep(self.tables, data)
 
@@ -76,14 +68,14 @@ class Journal:
 
     def open_effect(self, run: RunId) -> Effect | None:
         row = self.tables.effect(run)
-        return rows.effect_of(row) if row else None
+        return effects.effect_of(row, self.head(run)) if row else None
 
     def granted(self, run: RunId) -> Call | None:
         for row in self.tables.confirmations(run):
             call = row.body.get("call")
             if row.status == "approved" and isinstance(call, dict):
                 reply = self.tables.artifact(str(call["reply"]))
-                return rows.call_of(call, run, reply or b"", row.id)
+                return effects.call_of(call, run, reply or b"", row.id)
         return None
 
     def messages(self, run: RunId, after: int) -> tuple[Message, ...]:
@@ -97,10 +89,10 @@ class Journal:
                             replace(candidate, base=head), facts.source, facts.now, lease.token,
                             _paths(candidate, facts), call.grant)
             self._keep(call)
-            self.tables.put_effect(lease.run, rows.effect_json(effect, self._call(lease.run, call)))
+            self.tables.put_effect(
+                lease.run, effects.effect_json(effect, self._call(lease.run, call)))
             self._use(lease.run, call)
-            stored = replace(rows.head_of(row.head), spent=head.spent, heard=head.heard)
-            self._advance(row, stored, facts.now)
+            self._advance(row, head, facts.now)  # as it was shown: the base of the effect
         return effect
 
     def refuse(self, lease: Lease, head: Head, verdicts: tuple[Verdict, ...], call: Call) -> Head:
@@ -117,7 +109,7 @@ class Journal:
             note(self.tables, lease.run, "refused", call.at, {
                 "version": head.version, "step": after.spent.steps,
                 "call": self._call(lease.run, call),
-                "verdicts": rows.verdicts_json(verdicts), "observation": told})
+                "verdicts": effects.verdicts_json(verdicts), "observation": told})
         return after
 
     def park(self, lease: Lease, candidate: Candidate, verdicts: tuple[Verdict, ...],
@@ -132,14 +124,14 @@ class Journal:
             self._keep(call)
             ask(self.tables, lease.run, asked, "action", {
                 "action": candidate.transition.document["action"], "summary": action,
-                "verdicts": rows.verdicts_json(verdicts), "call": rows.call_json(call),
+                "verdicts": effects.verdicts_json(verdicts), "call": effects.call_json(call),
                 "asked": call.at.isoformat()})
             self._advance(row, after, call.at)
             note(self.tables, lease.run, "parked", call.at, {
                 "version": head.version, "step": after.spent.steps,
                 "call": self._call(lease.run, call), "confirmation": asked,
                 "action": candidate.transition.document["action"],
-                "verdicts": rows.verdicts_json(verdicts)})
+                "verdicts": effects.verdicts_json(verdicts)})
         return after
 
     def doubt(self, lease: Lease, effect: Effect, outcome: Outcome, now: datetime) -> Head:
@@ -235,7 +227,7 @@ class Journal:
         for row in self.tables.confirmations(run) if call.grant else ():
             if row.id == call.grant:
                 return {**entries(row.body["call"]), "grant": call.grant}
-        return rows.call_json(call)
+        return effects.call_json(call)
 
     def _use(self, run: RunId, call: Call) -> None:
         """A grant is for once, whatever came of it."""
@@ -285,7 +277,7 @@ def _committed(step: Step, after: Head, effect: JsonObject) -> JsonObject:
                     "artifact": digest_bytes(outcome.output) if outcome.output else None,
                     "tree_before": step.effect.source.tree, "tree": outcome.source.tree,
                     "git_commit": outcome.source.head},
-        "evidence": [rows.evidence_json(item) for item in step.evidence],
+        "evidence": [effects.evidence_json(item) for item in step.evidence],
         "grant": step.effect.grant, "state": digest_bytes(canonical(step.state)),
         "observation": step.observation, "stopped": rows.stopped_json(step.stopped),
     }

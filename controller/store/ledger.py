@@ -4,7 +4,7 @@ from datetime import datetime
 
 from controller.core.canonical import JsonObject, digest_bytes
 from controller.core.errors import StateError
-from controller.core.records import RunId
+from controller.core.head import RunId
 from controller.store.rows import linked
 from controller.store.tables import ConfirmationRow, RunRow, Tables
 

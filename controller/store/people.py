@@ -6,9 +6,9 @@ from datetime import datetime
 from controller.core.action import parse
 from controller.core.canonical import JsonObject
 from controller.core.errors import StateError
+from controller.core.head import Head, RunId
 from controller.core.observation import correction
 from controller.core.projection import answered
-from controller.core.records import Head, RunId
 from controller.store import rows
 from controller.store.ledger import note, row_of
 from controller.store.tables import ConfirmationRow, RunRow, Tables

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.core.canonical import JsonObject, canonical
-from controller.core.records import RunId
+from controller.core.head import RunId
 from controller.store.queries import Queries
 from controller.store.rows import head_json
 

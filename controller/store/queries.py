@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from controller.core.canonical import JsonObject
-from controller.core.records import Head, Launch, Owner, RunId
+from controller.core.head import Head, Launch, Owner, RunId
 from controller.store.ledger import row_of
 from controller.store.rows import GENESIS, head_of, launch_of, link_hash, owner_of
 from controller.store.tables import Tables

@@ -1,31 +1,11 @@
-"""Records to JSON and back: the form in which the durable record keeps them."""
+"""Runs, heads and audit links to JSON and back: the form in which the record keeps them."""
 
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, cast
 
-from controller.core.action import parse
-from controller.core.canonical import JsonObject, JsonValue, canonical, digest_bytes, members
-from controller.core.records import (
-    Call,
-    Candidate,
-    Effect,
-    EffectId,
-    Evidence,
-    Head,
-    Launch,
-    Owner,
-    Prompt,
-    Reply,
-    RunId,
-    Source,
-    Spent,
-    Stop,
-    Stopped,
-    Transition,
-    Usage,
-)
-from controller.core.verdict import Verdict
+from controller.core.canonical import JsonObject, JsonValue, canonical, digest_bytes
+from controller.core.head import Head, Launch, Owner, RunId, Spent, Stop, Stopped
 from controller.store.tables import AuditRow
 
 GENESIS = "0" * 64
@@ -74,70 +54,6 @@ def owner_json(owner: Owner) -> JsonObject:
 def owner_of(row: JsonObject) -> Owner:
     """The holder that `owner_json` wrote."""
     return Owner(str(row["host"]), _int(row["pid"]), str(row["mark"]))
-
-
-def call_json(call: Call) -> JsonObject:
-    """A call without its bytes, which are kept as artifacts under these digests."""
-    prompt, reply = call.prompt, call.reply
-    return {
-        "version": prompt.version, "step": prompt.step, "tree": prompt.tree,
-        "stable": digest_bytes(prompt.stable.encode()),
-        "volatile": digest_bytes(prompt.volatile.encode()),
-        "prompt_bytes": len(prompt.text.encode()),
-        "reply": digest_bytes(reply.body), "fault": reply.fault,
-        "usage": asdict(reply.usage), "at": call.at.isoformat(), "grant": call.grant,
-    }
-
-
-def call_of(row: JsonObject, run: RunId, reply: bytes, grant: str) -> Call:
-    """The call that a person granted. Its prompt is kept apart and is not needed again."""
-    prompt = Prompt(run, _int(row["version"]), _int(row["step"]), str(row["tree"]), "", "", {})
-    usage = Usage(**cast("Any", row["usage"]))  # as asdict wrote it
-    fault = row["fault"]
-    return Call(prompt, Reply(reply, usage, fault if isinstance(fault, str) else None),
-                datetime.fromisoformat(str(row["at"])), grant)
-
-
-def effect_json(effect: Effect, call: JsonObject) -> JsonObject:
-    """An effect with everything that recovery needs."""
-    candidate = effect.candidate
-    return {
-        "id": effect.id, "token": effect.token, "begun": effect.begun.isoformat(),
-        "grant": effect.grant, "paths": list(effect.paths),
-        "source": asdict(effect.source), "tree": candidate.tree,
-        "document": candidate.transition.document, "state": candidate.state,
-        "base": head_json(candidate.base), "call": call,
-    }
-
-
-def effect_of(row: JsonObject) -> Effect:
-    """The effect that `effect_json` wrote."""
-    document, grant = _object(row["document"]), row["grant"]
-    transition = Transition(_int(document["expected_version"]), _object(document["state_patch"]),
-                            parse(_object(document["action"])), document)
-    candidate = Candidate(head_of(_object(row["base"])), transition, _object(row["state"]),
-                          str(row["tree"]))
-    return Effect(EffectId(str(row["id"])), candidate,
-                  Source(**cast("Any", row["source"])),  # as asdict wrote it
-                  datetime.fromisoformat(str(row["begun"])), _int(row["token"]),
-                  tuple(map(str, members(row["paths"]))), grant if isinstance(grant, str) else None)
-
-
-def verdicts_json(verdicts: tuple[Verdict, ...]) -> JsonValue:
-    """What every gate answered."""
-    return [{"gate": verdict.gate, "decision": verdict.decision.name.lower(),
-             "objections": [{"path": o.path, "message": o.message} for o in verdict.objections]}
-            for verdict in verdicts]
-
-
-def evidence_json(evidence: Evidence) -> JsonObject:
-    """A piece of evidence, as schema `evidence` has it."""
-    return {
-        "subject": evidence.subject, "finding": evidence.finding.value,
-        "authority": evidence.authority, "source": evidence.source, "tree": evidence.tree,
-        "at": evidence.at.isoformat(), "detail": evidence.detail,
-        "artifact": digest_bytes(evidence.output) if evidence.output else None,
-    }
 
 
 def linked(run: str, last: AuditRow | None, body: JsonObject) -> AuditRow:

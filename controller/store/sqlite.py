@@ -6,12 +6,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from controller.core.canonical import JsonObject, canonical
 from controller.core.errors import StateError
 from controller.store import statements as sql
+from controller.store.migrations import MIGRATIONS
 from controller.store.tables import AuditRow, ConfirmationRow, RunRow
 
 
@@ -118,12 +118,14 @@ def open_tables(path: Path) -> SqliteTables:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    steps = sorted(file.name for file in files("controller.store.migrations").iterdir()
-                   if file.name.endswith(".sql"))
     have = connection.execute("PRAGMA user_version").fetchone()[0]
-    if have > len(steps):
+    if have > len(MIGRATIONS):
         raise StateError(f"{path} was written by a newer oneshot (version {have}); update oneshot")
-    for number, name in enumerate(steps[have:], start=have + 1):
+    if have == len(MIGRATIONS):
+        return
+    from importlib.resources import files
+
+    for number, name in enumerate(MIGRATIONS[have:], start=have + 1):
         script = files("controller.store.migrations").joinpath(name).read_text(encoding="utf-8")
         version = f"PRAGMA user_version = {number}"
         connection.executescript(f"BEGIN IMMEDIATE;\n{script}\n{version};\nCOMMIT;")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, cast
 
+from controller.core.head import Lease
 from controller.core.ports import Executor, Model, Store
-from controller.core.records import Lease
 from controller.testing.world import Wrap
 
 
@@ -72,7 +72,7 @@ class _Kept:
 
 
 def dying_at(countdown: Countdown) -> Wrap:
-    """Ports that die where the countdown says. The lease is left held, as a dead process leaves it."""
+    """Ports that die where the countdown says. The lease is left held, as by a dead process."""
     return Wrap(model=lambda model: cast("Model", _Mortal(model, countdown)),
                 executor=lambda executor: cast("Executor", _Mortal(executor, countdown)),
                 store=lambda store: cast("Store", _Mortal(store, countdown)))

@@ -10,8 +10,9 @@ from datetime import timedelta
 
 from controller.core.errors import LeaseLost, StaleHead, StateError
 from controller.core.gates import admit
+from controller.core.head import Lease, Owner, RunId, Stop
 from controller.core.prompt import render
-from controller.core.records import Call, Candidate, Lease, Owner, RunId, Stop
+from controller.core.records import Call, Candidate
 from controller.store.journal import LEASE, Journal
 from controller.store.tables import Tables
 from controller.testing.clock import MORNING
@@ -106,13 +107,14 @@ def a_failed_transaction_leaves_no_trace(tables: Tables) -> None:
     """All of it or nothing."""
     world = World(tables=tables)
     before = world.open()
-    try:
+
+    def half() -> None:
         with tables.transaction():
             tables.put_artifact("cd" * 32, b"half")
             tables.put_message(RUN, "half", "now")
-            raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        pass
+            raise StateError("in the middle")
+
+    _raises(StateError, half)
     assert tables.artifact("cd" * 32) is None
     assert tables.messages(RUN, 0) == ()
     assert world.head == before

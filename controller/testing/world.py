@@ -8,34 +8,28 @@ The worktree is a dictionary of files; `run` of `"write PATH TEXT"` changes it, 
 effects can be half done, doubled and restored like real ones.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 import contracts
 from controller.core.action import Ask, Command, Commit, EffectClass, Finish, Run, effect_class
 from controller.core.canonical import JsonObject, canonical, digest
 from controller.core.contract import CommandCheck, Contract, Criterion, Limits, Policy
 from controller.core.errors import ModelUnavailable
+from controller.core.head import Head, Launch, Lease, Owner, RunId, Stop, Stopped
 from controller.core.ports import Clock, Executor, Model, Store
 from controller.core.records import (
     Effect,
     Evidence,
     Facts,
     Finding,
-    Head,
-    Launch,
-    Lease,
     Outcome,
-    Owner,
     Prompt,
     Reply,
-    RunId,
     Source,
     Status,
-    Stop,
-    Stopped,
     Usage,
 )
 from controller.core.rules import Rules, transition_schema
@@ -86,7 +80,8 @@ class Files:
 
     def source(self) -> Source:
         """What Git would say."""
-        return Source("oneshot/run-1", self.branch[0], self.branch[-1], self.branch[-1], self.take())
+        base, last = self.branch[0], self.branch[-1]
+        return Source("oneshot/run-1", base, last, last, self.take())
 
 
 @dataclass(slots=True)
@@ -108,12 +103,12 @@ class ScriptedModel:
             raise ModelUnavailable("the test has told the model no more")
         return self.answers[prompt.step](prompt)
 
-    def replies(self, action: JsonObject, patch: JsonObject | None = None,
+    def replies(self, action: JsonObject, patch: Mapping[str, Any] | None = None,
                 version: int | None = None, reasoning: str = "") -> None:
         """Answer the next step with this transition, for the version shown unless one is given."""
         def answer(prompt: Prompt) -> Reply:
             return Reply(canonical({
-                "reasoning": reasoning, "action": action, "state_patch": patch or {},
+                "reasoning": reasoning, "action": action, "state_patch": dict(patch or {}),
                 "expected_version": prompt.version if version is None else version,
             }), Usage(input=10, output=5, usd=0.01))
 

@@ -12,17 +12,8 @@ from controller.commands import Shell
 from controller.core.action import parse
 from controller.core.canonical import JsonObject
 from controller.core.contract import Policy
-from controller.core.records import (
-    Candidate,
-    Effect,
-    Head,
-    Outcome,
-    RunId,
-    Source,
-    Spent,
-    Transition,
-    effect_id,
-)
+from controller.core.head import Head, RunId, Spent
+from controller.core.records import Candidate, Effect, Outcome, Source, Transition, effect_id
 from controller.repo import Identity, Repo, create, open_checkout
 from controller.snapshots import Snapshots
 from controller.store.memory import MemoryTables

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from controller.core.canonical import JsonObject
+from controller.core.head import Stop
 from controller.core.observation import LIMIT
-from controller.core.records import Status, Stop
+from controller.core.records import Status
 from tests.actions.conftest import Bench
 from tests.conftest import Git
 

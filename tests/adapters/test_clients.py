@@ -9,9 +9,10 @@ import pytest
 from controller.core.canonical import JsonObject
 from controller.core.errors import ModelUnavailable, ModelUnusable
 from controller.core.gates import admit
+from controller.core.head import Stop
 from controller.core.ports import Model
 from controller.core.prompt import render
-from controller.core.records import Call, Prompt, Stop
+from controller.core.records import Call, Prompt
 from controller.testing.clock import MORNING
 from controller.testing.model_server import ModelServer
 from controller.testing.script import Script
@@ -42,7 +43,7 @@ def through(model: Model) -> Wrap:
 
 
 def test_a_whole_run_and_no_history_leak(client: Client, tmp_path: Path) -> None:
-    """Nothing but P, I, Σ, O reaches the wire: earlier observations, actions, reasoning never do."""
+    """Only P, I, Σ, O reach the wire: earlier observations, actions, reasoning never do."""
     world = World()
     with ModelServer(Script(STEPS, client.encode)) as server:
         head = world.go(wrap=through(client.build(server.url, tmp_path, 60)))

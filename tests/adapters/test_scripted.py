@@ -36,7 +36,8 @@ def test_a_cassette_that_is_over_says_so(tmp_path: Path) -> None:
         Scripted(tmp_path / "c.jsonl").propose(at(2))
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"answer": 1}', '{"reply": {}, "usage": {"cost": 1}}'])
+@pytest.mark.parametrize("line", [
+    "{", "[]", '{"answer": 1}', '{"reply": {}, "usage": {"cost": 1}}'])
 def test_a_bad_line_is_named(line: str, tmp_path: Path) -> None:
     (tmp_path / "c.jsonl").write_text('{"reply": {}}\n' + line + "\n")
 

@@ -90,7 +90,8 @@ def test_the_base_fails_with_its_output_and_the_fix_is_verified(
     {"tests/test_app.py": None, "tests/test_other.py": "def test_ok(): pass\n"},
 ], ids=["test-weakened", "test-removed"])
 def test_a_changed_test_proves_nothing(
-        check: Callable[..., Evidence], committed: Committed, change: dict[str, str | None]) -> None:
+        check: Callable[..., Evidence], committed: Committed,
+        change: dict[str, str | None]) -> None:
     assert check(committed(change), PYTEST).finding is Finding.FAILING
 
 

@@ -82,8 +82,9 @@ def shop(tmp_path: Path, git: Git) -> Shop:
 
 
 @pytest.fixture
-def quick(shop: Shop) -> Shop:
+def quick(shop: Shop, git: Git) -> Shop:
     """The sample repository with one criterion that costs nothing to check."""
     shop.contract("intent-contract.yaml", "goal: Say hello.\nsuccess_criteria:\n"
                   "  hello: {check: {file: hello.txt, contains: hello}}\n")
+    git(shop.repo, "commit", "-q", "-a", "-m", "a quick contract")
     return shop

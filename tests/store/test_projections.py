@@ -57,7 +57,8 @@ def test_projections_catch_up(damage: Callable[[Path], None], tmp_path: Path) ->
 def test_observations_are_files_by_their_number(tmp_path: Path) -> None:
     world = whole(tmp_path)
 
-    records = [json.loads(line) for line in (tmp_path / RUN / "audit.jsonl").read_text().splitlines()]
+    audit = (tmp_path / RUN / "audit.jsonl").read_text()
+    records = [json.loads(line) for line in audit.splitlines()]
 
     for record in records:
         place = tmp_path / RUN / f"observations/{record['number']:04}.txt"

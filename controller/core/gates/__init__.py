@@ -18,7 +18,8 @@ from controller.core.gates.invariants import invariants
 from controller.core.gates.patch import patch
 from controller.core.gates.schema import schema
 from controller.core.gates.sensitivity import sensitivity
-from controller.core.records import Call, Candidate, Facts, Head
+from controller.core.head import Head
+from controller.core.records import Call, Candidate, Facts
 from controller.core.rules import Rules
 from controller.core.verdict import Decision, Verdict, worst
 

@@ -2,8 +2,9 @@
 
 from controller.core.canonical import JsonObject
 from controller.core.errors import Refused
+from controller.core.head import Head
 from controller.core.pointer import nearest, pointer
-from controller.core.records import Head, Reply
+from controller.core.records import Reply
 from controller.core.strict_json import NotJson, read_reply
 from controller.core.verdict import Objection, judged
 

@@ -1,29 +1,75 @@
 """Building gate 3: the patch laid over the head. Only the model's fields, only a valid state."""
 
-from controller.core.canonical import JsonObject, canonical
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from controller.core.canonical import JsonObject, canonical, entries
 from controller.core.errors import Refused
-from controller.core.gates.schema import faults
+from controller.core.gates.schema import faults_by, validator
+from controller.core.head import Head
 from controller.core.merge import merge
 from controller.core.pointer import nearest, pointer
-from controller.core.records import Candidate, Head, Transition
-from controller.core.rules import MODEL, Rules
+from controller.core.records import Candidate, Transition
+from controller.core.rules import MODEL, Rules, definitions, inlined, properties
 from controller.core.verdict import Objection, judged
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 
 def patch(transition: Transition, head: Head, tree: str, rules: Rules) -> Candidate:
     """The candidate with the state that would follow. Raises Refused with every fault.
 
     The merged state is validated, not the patch: a patch may be good by itself and still leave
-    an item without its text.
+    an item without its text. What the patch does not touch was valid already.
     """
     objections = _ownership(transition.patch, rules.owners)
     if objections:
         raise Refused((judged("patch", objections),))
     state = merge(head.state, transition.patch)
-    objections = [*faults(state, rules.state_schema, "/state_patch"), *_size(state, rules)]
+    objections = [fault for name in transition.patch for fault in _field(
+        name, transition.patch, state, rules)]
+    objections += _size(state, rules)
     if objections:
         raise Refused((judged("patch", objections),))
     return Candidate(head, transition, state, tree)
+
+
+def _field(name: str, patch: JsonObject, state: JsonObject, rules: Rules) -> list[Objection]:
+    """The faults of one patched field. In a map of entries, only patched ones are looked at."""
+    path = pointer("state_patch", name)
+    if name not in state:
+        return []  # deleted whole: a field of the model's is never required
+    judges, value = _validators(rules)[name], state[name]
+    if not isinstance(value, dict) or judges.entries is None:
+        return faults_by(judges.whole, value, path)
+    touched = {key: value[key] for key in entries(patch[name]) if key in value}
+    return [*faults_by(judges.whole, value, path), *faults_by(judges.entries, touched, path)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judges:
+    """Of a map of entries: what judges its size, and what judges entries. Else: of it whole."""
+
+    whole: "Validator"
+    entries: "Validator | None"
+
+
+@lru_cache(maxsize=8)
+def _validators(rules: Rules) -> dict[str, _Judges]:
+    named = definitions(rules.state_schema)
+    return {name: _judges(entries(inlined(prop, named)))
+            for name, prop in properties(rules.state_schema).items()}
+
+
+def _judges(schema: JsonObject) -> _Judges:
+    if schema.get("type") != "object" or "properties" in schema:
+        return _Judges(validator(schema), None)
+    sizes = ("minProperties", "maxProperties")
+    whole: JsonObject = {key: value for key, value in schema.items() if key in sizes}
+    rest: JsonObject = {key: value for key, value in schema.items() if key not in sizes}
+    return _Judges(validator(whole), validator(rest))
 
 
 def _ownership(patch: JsonObject, owners: dict[str, str]) -> list[Objection]:

@@ -1,10 +1,10 @@
 """Building gate 2: the transition's form, as `transition.schema.json` has it."""
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from controller.core.action import parse
-from controller.core.canonical import JsonObject, JsonValue, canonical
+from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
 from controller.core.errors import Refused
 from controller.core.pointer import nearest, pointer
 from controller.core.records import Transition
@@ -20,9 +20,8 @@ _CHANGES = ("replace", "write", "delete", "move")
 
 def schema(document: JsonObject, rules: Rules) -> Transition:
     """The transition that an envelope holds. Raises Refused with every fault and its path."""
-    named = definitions(rules.transition_schema)
-    objections = [*_action(document["action"], named),
-                  *_state_patch(document["state_patch"], rules)]
+    objections = [*_action(document["action"], _validators(rules)),
+                  *_state_patch(document["state_patch"])]
     if objections:
         raise Refused((judged("schema", objections),))
     action, patch, version = (document["action"], document["state_patch"],
@@ -35,18 +34,31 @@ def schema(document: JsonObject, rules: Rules) -> Transition:
 
 def faults(value: JsonValue, schema: JsonObject, path: str = "") -> list[Objection]:
     """Every way in which `value` misses a JSON Schema, with a JSON Pointer below `path`."""
-    found = _validator(canonical(schema)).iter_errors(value)
-    return [fault for error in sorted(found, key=lambda e: list(map(str, e.absolute_path)))
-            for fault in _objections(error, path)]
+    return faults_by(validator(schema), value, path)
 
 
-@cache
-def _validator(schema: bytes) -> "Validator":
-    import json
+def faults_by(judge: "Validator", value: JsonValue, path: str = "") -> list[Objection]:
+    """As `faults`, by a validator that was made before."""
+    found = sorted(judge.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
+    return [fault for error in found for fault in _objections(error, path)]
 
+
+def validator(schema: JsonObject) -> "Validator":
+    """What judges values by a JSON Schema (draft-07)."""
     from jsonschema import Draft7Validator
 
-    return Draft7Validator(json.loads(schema))
+    return Draft7Validator(schema)
+
+
+@lru_cache(maxsize=8)
+def _validators(rules: Rules) -> "dict[str, Validator]":
+    """A validator for every kind of action and of change. An edit's changes are judged apart."""
+    named = definitions(rules.transition_schema)
+    whole = {name: entries(inlined(named[name], named)) for name in (*_ACTIONS, *_CHANGES)}
+    parts = dict(properties(whole["edit"]))
+    parts["changes"] = {**parts["changes"], "items": {}}
+    whole["edit"] = {**whole["edit"], "properties": dict(parts)}
+    return {name: validator(part) for name, part in whole.items()}
 
 
 def _objections(error: Any, path: str) -> list[Objection]:
@@ -126,44 +138,30 @@ def _shown(value: JsonValue) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _action(action: JsonValue, named: dict[str, JsonObject]) -> list[Objection]:
+def _action(action: JsonValue, judges: "dict[str, Validator]") -> list[Objection]:
     """Judge the action by the schema of its own kind, so that a fault is named where it is."""
-    kind = action.get("kind") if isinstance(action, dict) else None
-    if not isinstance(action, dict) or not isinstance(kind, str) or kind not in _ACTIONS:
-        if not isinstance(action, dict):
-            return [Objection("/action", f"expected an object, got {_shown(action)}")]
+    if not isinstance(action, dict):
+        return [Objection("/action", f"expected an object, got {_shown(action)}")]
+    kind = action.get("kind")
+    if not isinstance(kind, str) or kind not in _ACTIONS:
         return [Objection("/action/kind", f"expected a kind of action, got {_shown(kind)}"
                           + nearest(str(kind), _ACTIONS))]
-    if kind == "edit":
-        return _edit(action, named)
-    return faults(action, _whole(named[kind], named), "/action")
-
-
-def _edit(action: JsonObject, named: dict[str, JsonObject]) -> list[Objection]:
-    """As `_action`, one level down: each change by the schema of its own op."""
-    outer = _whole(named["edit"], named)
-    inner = dict(properties(outer))
-    inner["changes"] = {**inner["changes"], "items": {}}
-    objections = faults(action, {**outer, "properties": dict(inner)}, "/action")
-    changes = action.get("changes")
-    for index, change in enumerate(changes if isinstance(changes, list) else []):
-        path = pointer("action", "changes", index)
-        operation = change.get("op") if isinstance(change, dict) else None
-        if not isinstance(operation, str) or operation not in _CHANGES:
-            objections.append(Objection(path + "/op", f"expected an op, got {_shown(operation)}"
-                                        + nearest(str(operation), _CHANGES)))
-            continue
-        objections += faults(change, _whole(named[operation], named), path)
+    objections = faults_by(judges[kind], action, "/action")
+    for index, change in enumerate(members(action.get("changes")) if kind == "edit" else []):
+        objections += _change(change, pointer("action", "changes", index), judges)
     return objections
 
 
-def _state_patch(patch: JsonValue, rules: Rules) -> list[Objection]:
+def _change(change: JsonValue, path: str, judges: "dict[str, Validator]") -> list[Objection]:
+    """As `_action`, one level down: each change by the schema of its own op."""
+    operation = entries(change).get("op")
+    if not isinstance(operation, str) or operation not in _CHANGES:
+        return [Objection(path + "/op", f"expected an op, got {_shown(operation)}"
+                          + nearest(str(operation), _CHANGES))]
+    return faults_by(judges[operation], change, path)
+
+
+def _state_patch(patch: JsonValue) -> list[Objection]:
     if isinstance(patch, dict):
         return []  # Its content is judged by the patch gate, on the merged state.
     return [Objection("/state_patch", f"expected an object, got {_shown(patch)}")]
-
-
-def _whole(schema: JsonObject, named: dict[str, JsonObject]) -> JsonObject:
-    whole = inlined(schema, named)
-    assert isinstance(whole, dict)
-    return whole
