@@ -37,7 +37,9 @@ class AnthropicApi:
         except anthropic.APIStatusError as fault:
             raise _failure(fault.status_code, fault.message) from fault
         except Exception as fault:  # the SDK lets httpx's and json's errors through
-            raise ModelUnavailable(f"anthropic: {type(fault).__name__}: {fault}") from fault
+            where = self.base_url or "its own address"
+            raise ModelUnavailable(f"anthropic at {where}: {type(fault).__name__}: {fault}"
+                                   ) from fault
 
     def _call(self, prompt: Prompt) -> Reply:
         import anthropic

@@ -40,7 +40,9 @@ class OpenAiApi:
         except openai.APIStatusError as fault:
             raise _failure(fault.status_code, fault.message, fault.code) from fault
         except Exception as fault:  # the SDK lets httpx's and json's errors through
-            raise ModelUnavailable(f"openai: {type(fault).__name__}: {fault}") from fault
+            where = self.base_url or "its own address"
+            raise ModelUnavailable(f"openai at {where}: {type(fault).__name__}: {fault}"
+                                   ) from fault
 
     def _call(self, prompt: Prompt) -> Reply:
         import openai

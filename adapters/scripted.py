@@ -25,6 +25,11 @@ class Scripted:
     def name(self) -> str:
         return f"scripted:{self.cassette.name}"
 
+    def check(self) -> None:
+        """Raise SetupError, with its place, for whatever makes the cassette useless."""
+        if not _read(self.cassette):
+            raise SetupError(f"{self.cassette}: the cassette is empty")
+
     def propose(self, prompt: Prompt) -> Reply:
         replies = _read(self.cassette)
         if prompt.step >= len(replies):

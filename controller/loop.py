@@ -5,10 +5,10 @@ observe → render → propose → admit → begin → perform → attest → se
 
 from dataclasses import dataclass
 
-from controller.core.budget import exhausted
-from controller.core.errors import Refused
+from controller.core.budget import exhausted, may_go_on
+from controller.core.errors import ModelError, Refused
 from controller.core.gates import admit
-from controller.core.head import Head, Launch, Lease, Owner, Stop, Stopped
+from controller.core.head import Head, Launch, Lease, Owner
 from controller.core.ports import Authority, Clock, Executor, Model, Store
 from controller.core.projection import adopt
 from controller.core.prompt import render
@@ -40,7 +40,7 @@ def run(ctl: Controller, owner: Owner, steps: int | None = None) -> Head:
         head = recover(ctl, lease)
         last = None if steps is None else head.spent.steps + steps
         while head.stopped is None and head.spent.steps != last:
-            spent = _spent(ctl, head)
+            spent = exhausted(head, ctl.rules.limits, _seconds(ctl))
             head = ctl.store.stop(lease, spent, ctl.clock.now()) if spent else step(ctl, lease)
         return head
 
@@ -52,7 +52,7 @@ def step(ctl: Controller, lease: Lease) -> Head:
     an end by `recover` should we die here.
     """
     shown = _observe(ctl, ctl.store.head(lease.run))
-    call = ctl.store.granted(lease.run) or _propose(ctl, shown)
+    call = ctl.store.granted(lease.run) or _propose(ctl, lease, shown)
     facts = ctl.authority.observe(shown)  # the world may have moved while the model thought
     try:
         candidate, verdicts = admit(call, shown, facts, ctl.rules)
@@ -68,7 +68,8 @@ def step(ctl: Controller, lease: Lease) -> Head:
 def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
     """One fresh model call for `head` and what the gates say of it. Nothing is done or written."""
     shown = _observe(ctl, head)
-    call = _propose(ctl, shown)
+    prompt = render(ctl.rules, shown)
+    call = Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
     try:
         return call, admit(call, shown, ctl.authority.observe(shown), ctl.rules)[1]
     except Refused as refusal:
@@ -81,7 +82,7 @@ def recover(ctl: Controller, lease: Lease) -> Head:
     if effect is not None:
         return conclude(ctl, lease, effect, ctl.executor.resume(effect))
     head = ctl.store.head(lease.run)
-    if head.stopped and head.stopped.why in (Stop.LIMIT, Stop.STUCK):
+    if may_go_on(head, ctl.rules.limits, _seconds(ctl)):
         return ctl.store.stop(lease, None, ctl.clock.now())
     return head
 
@@ -100,11 +101,14 @@ def _observe(ctl: Controller, head: Head) -> Head:
     return adopt(head, ctl.authority.observe(head), said)
 
 
-def _propose(ctl: Controller, shown: Head) -> Call:
+def _propose(ctl: Controller, lease: Lease, shown: Head) -> Call:
     prompt = render(ctl.rules, shown)
-    return Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
+    try:
+        return Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
+    except ModelError as fault:
+        ctl.store.miss(lease, str(fault), ctl.clock.now())
+        raise
 
 
-def _spent(ctl: Controller, head: Head) -> Stopped | None:
-    seconds = (ctl.clock.now() - ctl.launch.at).total_seconds()
-    return exhausted(head, ctl.rules.limits, seconds)
+def _seconds(ctl: Controller) -> float:
+    return (ctl.clock.now() - ctl.launch.at).total_seconds()

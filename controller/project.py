@@ -25,9 +25,12 @@ from controller.core.contract import (
 from controller.core.errors import SetupError
 from controller.core.prompt import CONTRACT_LIMIT, SKILL_LIMIT, stable
 from controller.core.rules import Rules, transition_schema
-from controller.strict_yaml import load
+from controller.strict_yaml import load, read
 
 FOLDER = ".agent-contract"
+
+PLACEHOLDER = "Say here in one or two sentences"
+"""How the goal begins that `oneshot init` writes when it is told none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,16 @@ class Project:
 
 def read_project(root: Path) -> Project:
     """The project whose contract folder lies in `root`. Raises SetupError naming every fault."""
+    project = unchecked_project(root)
+    _check_transition(root / FOLDER, project)
+    if project.rules.contract.goal.startswith(PLACEHOLDER):
+        contract = read(_either(root / FOLDER, "intent-contract"))
+        raise SetupError(f"{contract.where('/goal')}: /goal: expected your own words; write them")
+    return project
+
+
+def unchecked_project(root: Path) -> Project:
+    """As `read_project`, before anybody has written a goal and before anything is generated."""
     folder = root / FOLDER
     contract = load(_either(folder, "intent-contract"), schema("intent-contract")).value
     policy = load(folder / "policy.yaml", schema("policy")).value
@@ -50,9 +63,7 @@ def read_project(root: Path) -> Project:
         "contract": contract, "policy": _absolute(policy, root), "config": config,
         "skill": _skill(folder, root, config, domain),
         "state_schema": _state_schema(folder, domain)}
-    project = of_documents(documents)
-    _check_transition(folder, project)
-    return project
+    return of_documents(documents)
 
 
 def of_documents(documents: JsonObject) -> Project:
@@ -62,7 +73,7 @@ def of_documents(documents: JsonObject) -> Project:
     rules = Rules(
         str(documents["skill"]), _contract(_object(documents["contract"])), state_schema,
         transition_schema(schema("transition"), state_schema),
-        _policy(_object(documents["policy"])), config.limits)
+        _policy(_object(documents["policy"]), _measures(documents)), config.limits)
     _check_sizes(rules)
     return Project(rules, config, documents)
 
@@ -179,11 +190,23 @@ def _check(document: JsonObject) -> Check:
     return CommandCheck(command(document), expected if isinstance(expected, int) else 0)
 
 
-def _policy(document: JsonObject) -> Policy:
+def _measures(documents: JsonObject) -> tuple[str, ...]:
+    """Every word of a check that may name a file: what measures a run is protected from it."""
+    found: list[str] = []
+    for criterion in entries(entries(documents["contract"]).get("success_criteria")).values():
+        check = entries(entries(criterion).get("check"))
+        words = [*map(str, members(check.get("argv"))), *str(check.get("shell") or "").split()]
+        paths = [word.strip("'\"();&|").removeprefix("./").split("::")[0] for word in words]
+        found += [pattern for path in paths if path.strip("/.") for pattern in (
+            "/" + path.rstrip("/"), "/" + path.rstrip("/") + "/**")]
+    return tuple(dict.fromkeys(found))
+
+
+def _policy(document: JsonObject, measures: tuple[str, ...]) -> Policy:
     commands, limits = entries(document.get("commands")), entries(document.get("limits"))
     environment = entries(document.get("environment"))
     return Policy(
-        protected_paths=tuple(map(str, members(document.get("protected_paths")))),
+        protected_paths=(*map(str, members(document.get("protected_paths"))), *measures),
         forbidden_commands=tuple(map(str, members(commands.get("forbid")))),
         confirm_commands=tuple(map(str, members(commands.get("confirm")))),
         environment=Environment(

@@ -57,7 +57,7 @@ def load(path: Path, schema: JsonObject) -> Document:
     found = faults(document.value, schema)
     if found:
         ordered = sorted({_sentence(document, fault.path, fault.message) for fault in found},
-                         key=_line_and_column)
+                         key=lambda sentence: (_line_and_column(sentence), sentence))
         raise SetupError("\n".join(ordered[:_SHOWN]))
     return document
 
@@ -72,6 +72,8 @@ def read(path: Path) -> Document:
         raise SetupError(f"{path}: there is no such file; `oneshot init` makes one") from None
     except UnicodeDecodeError as fault:
         raise SetupError(f"{path}:1:1: expected UTF-8, got another byte at {fault.start}") from None
+    except OSError as fault:
+        raise SetupError(f"{path}:1:1: can't be read: {fault.strerror}") from None
     try:
         _refuse_extras(path, text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from controller.core.action import Commit
 from controller.core.head import Head
+from controller.core.observation import quoted
 from controller.core.ports import Clock
 from controller.core.projection import tree_of
 from controller.core.records import Effect, Evidence, Facts, Finding, Outcome, Source, Status
@@ -50,7 +51,7 @@ class Git:
         if not known or known == source.tree:
             return ""
         changed = self.snapshots.repo.changed(known, source.tree)
-        names = [f"  {letter} {path}" for letter, path in changed[:_NAMED]]
+        names = [f"  {letter} {quoted(path)}" for letter, path in changed[:_NAMED]]
         rest = [f"  … and {len(changed) - _NAMED} more"] if len(changed) > _NAMED else []
         return "\n".join([
             "Drift: somebody else changed these files since your last action (A added, M changed, "

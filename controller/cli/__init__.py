@@ -3,12 +3,14 @@
 Output goes to stdout, talk to stderr. This module is the only one that catches everything.
 """
 
+import re
+import signal
 import sys
 
 import click
 
 from controller.cli.commands import COMMANDS, Commands
-from controller.core.errors import EXIT_CODES, ControllerError
+from controller.core.errors import EXIT_CODES, ControllerError, SetupError
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,51 +25,79 @@ def oneshot(context: click.Context, folder: str) -> None:
     context.obj = Path(folder)
 
 
+class Terminated(BaseException):
+    """Somebody asked this process to end: SIGTERM or SIGHUP."""
+
+
 def main() -> None:
     """The `oneshot` command: run it and exit with one of EXIT_CODES."""
-    sys.exit(_run(sys.argv[1:]))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminated)
+    code = _run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        code = code or 1
+        sys.stdout = None
+    sys.exit(code)
 
 
-def _run(args: list[str]) -> int:  # noqa: PLR0911  (one return a kind of end)
+def _terminated(number: int, _frame: object) -> None:
+    raise Terminated(128 + number)
+
+
+def _run(args: list[str]) -> int:
     from controller.cli.install import check_install
 
     try:
         check_install()
+        _check_arguments(args)
         code = oneshot.main(args, prog_name="oneshot", standalone_mode=False)
-    except click.exceptions.Abort:
-        return _say("interrupted; `oneshot resume` goes on", 130, args)
     except click.ClickException as fault:
-        fault.show()
-        return 2
+        return _say(fault.format_message(), 2, args)
     except ControllerError as fault:
         return _say(str(fault), fault.exit_code, args)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.exceptions.Abort):
         return _say("interrupted; `oneshot resume` goes on", 130, args)
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 1
-    except Exception as fault:  # noqa: BLE001  (the one place that answers for bugs)
-        return _bug(fault, args)
+    except Terminated as asked:
+        return _say("terminated; `oneshot resume` goes on", int(str(asked)), args)
+    except Exception as fault:  # noqa: BLE001  (the one place that answers for everything else)
+        return _fault(fault, args)
     return code if isinstance(code, int) else 0
+
+
+def _check_arguments(args: list[str]) -> None:
+    for arg in args:
+        if not arg.isascii() and any("\udc80" <= char <= "\udcff" for char in arg):
+            raise SetupError(f"expected UTF-8 on the command line, got {arg!r}")
 
 
 def _say(message: str, code: int, args: list[str]) -> int:
     """Tell a fault to a person, and as JSON to a program that asked for JSON."""
-    click.echo(f"oneshot: {message}", err=True)
+    placed = ":1:1:" in message or bool(re.search(r":\d+:\d+: ", message))
+    click.echo(_plain(message if placed else f"oneshot: {message}"), err=True)
     if "--json" in args:
         import json
 
         click.echo(json.dumps({"schema": "oneshot/error@1", "exit_code": code,
-                               "meaning": EXIT_CODES[code], "message": message}))
+                               "meaning": EXIT_CODES.get(code, ""), "message": message}))
     return code
 
 
-def _bug(fault: Exception, args: list[str]) -> int:
+def _plain(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _fault(fault: Exception, args: list[str]) -> int:
+    if isinstance(fault, BrokenPipeError):
+        return 1  # whoever read our output has gone
+    if isinstance(fault, OSError) or "closed file" in str(fault):
+        return _say(f"the machine refused: {fault}", 1, args)
     import tempfile
     import traceback
 
     with tempfile.NamedTemporaryFile("w", prefix="oneshot-bug-", suffix=".log", delete=False,
-                                     encoding="utf-8") as log:
+                                     encoding="utf-8", errors="backslashreplace") as log:
         log.write(f"oneshot {args}\n\n")
         log.writelines(traceback.format_exception(fault))
     return _say(f"this is a bug in oneshot: {type(fault).__name__}: {fault}; the log is "

@@ -86,14 +86,13 @@ def _space(cache: Path) -> Finding:
 
 def _contract(folder: Path) -> Finding:
     from controller.project import FOLDER, read_project
-    from controller.repo import open_checkout
+    from controller.settings import checkout_root
 
     try:
-        root = open_checkout(folder.absolute()).work_tree
-        assert root is not None
+        root = checkout_root(folder.absolute())
         if not (root / FOLDER).exists():
             return Finding("contract", None, "there is none here", "run `oneshot init`")
         read_project(root)
     except ControllerError as fault:
-        return Finding("contract", False, str(fault).split("\n", 1)[0], "run `oneshot validate`")
+        return Finding("contract", False, str(fault).split("\n", 1)[0])
     return Finding("contract", True, "is valid")

@@ -8,11 +8,12 @@ import click
 
 import contracts
 from controller.cli.place import open_place
-from controller.cli.show import line, next_commands
-from controller.project import FOLDER, read_project, schema, transition_text
+from controller.cli.show import line, next_commands, talk
+from controller.core.prompt import describe
+from controller.project import FOLDER, PLACEHOLDER, schema, transition_text, unchecked_project
 from controller.settings import Settings, from_environment
 
-_GOAL = "Say here in one or two sentences what should be true afterwards."
+_GOAL = f"{PLACEHOLDER} what should be true afterwards."
 
 _TESTS = {
     "pyproject.toml": ("python3", "-m", "pytest", "-q"),
@@ -21,8 +22,12 @@ _TESTS = {
     "Cargo.toml": ("cargo", "test"),
     "go.mod": ("go", "test", "./..."),
     "Makefile": ("make", "test"),
+    "test_*.py": ("python3", "-m", "pytest", "-q"),
+    "tests/test_*.py": ("python3", "-m", "pytest", "-q"),
 }
-"""A file at the top -> the command that usually tests such a project."""
+"""A file -> the command that usually tests such a project."""
+
+_NONE = ("sh", "-c", "echo replace this check by a command that fails today; exit 1")
 
 _PATHS = (".venv/bin", "venv/bin", "node_modules/.bin")
 
@@ -47,22 +52,23 @@ def init(folder: Path, goal: str | None, test: str | None) -> None:
     place = open_place(folder, settings, make=True)
     seen = _look(place.root, settings)
     made = place.root / FOLDER
+    had = (made / "intent-contract.yaml").exists()
     made.mkdir(exist_ok=True)
     for name, text in _files(goal, test, seen).items():
         _write(made / name, text, keep=not name.startswith("schemas/"))
-    generated = made / "transition.schema.json"
-    generated.unlink(missing_ok=True)
-    project = read_project(place.root)
-    generated.write_text(transition_text(project.rules), encoding="utf-8")
-    line(f"tests: {test or ' '.join(seen.test)}")
-    line(f"model: {seen.adapter} ({seen.why})")
-    line(f"criteria: {', '.join(c.id for c in project.rules.contract.success_criteria)}")
-    next_commands(f"edit {FOLDER}/intent-contract.yaml", "oneshot plan", "oneshot run --steps 5")
+    project = unchecked_project(place.root)
+    (made / "transition.schema.json").write_text(transition_text(project.rules), encoding="utf-8")
+    if (goal or test) and had:
+        talk(f"note: {FOLDER}/intent-contract.yaml was there and is kept; edit it yourself")
+    for criterion in project.rules.contract.success_criteria:
+        line(f"criterion {criterion.id}: {describe(criterion.check)}")
+    line(f"model: {project.config.model.adapter} ({seen.why})")
+    next_commands(f"edit {FOLDER}/intent-contract.yaml, and commit the folder", "oneshot plan",
+                  "oneshot run --steps 5")
 
 
 def _look(root: Path, settings: Settings) -> Seen:
-    test = next((command for name, command in _TESTS.items() if (root / name).exists()),
-                ("make", "test"))
+    test = next((command for name, command in _TESTS.items() if any(root.glob(name))), _NONE)
     path = tuple(name for name in _PATHS if (root / name).is_dir())
     return Seen(test, path, *_adapter(settings))
 
@@ -78,17 +84,21 @@ def _adapter(settings: Settings) -> tuple[str, str]:
 
 
 def _files(goal: str | None, test: str | None, seen: Seen) -> dict[str, str]:
-    check = f"shell: {json.dumps(test)}" if test else f"argv: {json.dumps(list(seen.test))}"
+    check = f"shell: {_quoted(test)}" if test else f"argv: {_quoted(list(seen.test))}"
     schemas = {f"schemas/{name}.schema.json": json.dumps(schema(name), indent=2) + "\n"
                for name in ("intent-contract", "policy", "config")}
     return {
-        "intent-contract.yaml": _CONTRACT.format(goal=json.dumps(goal or _GOAL), check=check),
-        "policy.yaml": _POLICY.format(path=json.dumps(list(seen.path))),
+        "intent-contract.yaml": _CONTRACT.format(goal=_quoted(goal or _GOAL), check=check),
+        "policy.yaml": _POLICY.format(path=_quoted(list(seen.path))),
         "config.yaml": _CONFIG.format(adapter=seen.adapter),
         "skill-spec.md": contracts.skill("coding"),
         "state.schema.json": contracts.text("domains/coding/state.schema.json"),
         **schemas,
     }
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _write(place: Path, text: str, *, keep: bool) -> None:
@@ -128,12 +138,27 @@ _POLICY = """\
 # yaml-language-server: $schema=schemas/policy.schema.json
 # Files of the base that may change only after you agreed. Criteria are checked with these as they
 # were, so that a run can't turn green by changing what is measured.
+# Files that a check names are protected as well.
 protected_paths:
+  # tests
   - "tests/**"
   - "test/**"
+  - "__tests__/"
+  - "test_*.py"
+  - "*_test.*"
+  - "*.test.*"
+  - "*.spec.*"
   - "conftest.py"
+  # what runs them
+  - "pyproject.toml"
+  - "pytest.ini"
+  - "setup.cfg"
+  - "tox.ini"
+  - "package.json"
+  - "Makefile"
   - ".github/**"
   - ".gitlab-ci.yml"
+  # what they run with
   - "*.lock"
   - "package-lock.json"
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rich.live import Live as RichLive
 
 _HEARTBEAT = 60.0  # seconds of silence before a plain view says that it is still there
-_KEPT = 8  # steps that a live block shows
 
 
 @dataclass(slots=True)
@@ -50,7 +49,6 @@ class View:
     quiet: bool = False
     phase: str = ""
     seen: int = 0
-    lines: list[str] = field(default_factory=list)
     block: "RichLive | None" = None
     narrator: Narrator = field(default_factory=Narrator)
 
@@ -64,25 +62,21 @@ class View:
         """Say what is being waited for."""
         self.phase = phase
         if self.block:
-            self.block.update(self._picture())
+            self.block.update(self._spinner())
 
     def _show(self, record: JsonObject) -> None:
         told = self.narrator.tell(record)
         if self.as_json:
             click.echo(json.dumps({"schema": "oneshot/event@1", "message": told[-1], **record}))
-        elif self.block:
-            self.lines = [*self.lines, *told][-_KEPT:]
-            self.block.update(self._picture())
         elif not self.quiet:
             for text in told:
                 talk(text)
 
-    def _picture(self) -> Any:
-        from rich.console import Group
+    def _spinner(self) -> Any:  # Any: a rich renderable; rich is imported late
         from rich.spinner import Spinner
         from rich.text import Text
 
-        return Group(*map(Text, self.lines), Spinner("dots", Text(self.phase)))
+        return Spinner("dots", Text(self.phase))
 
 
 @contextmanager
@@ -92,7 +86,8 @@ def shown(view: View) -> Iterator[View]:
         from rich.console import Console
         from rich.live import Live as RichLive
 
-        with RichLive(console=Console(stderr=True), refresh_per_second=8) as view.block:
+        with RichLive(console=Console(stderr=True), transient=True, redirect_stdout=False,
+                      redirect_stderr=True) as view.block:
             yield view
         return
     ended = threading.Event()
@@ -159,7 +154,7 @@ _RECOVERY = {
 
 def sentence(record: JsonObject) -> str:
     """An audit record in one line for a person."""
-    step, kind = record.get("step", 0), str(record["kind"])
+    step, kind = record.get("step", ""), str(record["kind"])
     failed = entries(record.get("outcome")).get("status") == "failed"
     good = {"committed": not failed, "refused": False, "parked": None, "unknown": None}
     sign = mark(good[kind]) if kind in good else " "
@@ -176,6 +171,8 @@ def _what(kind: str, record: JsonObject) -> str:  # noqa: PLR0911  (one return a
             return f"waits for a person: {record['confirmation']}: {_objections(record)}"
         case "created":
             return f"run {record['run']} from {str(record['base'])[:12]}: {record['goal']}"
+        case "unanswered":
+            return f"the model did not answer: {line(str(record['reason']))}"
         case "said":
             return f"the user says: {line(str(record['text']))}"
         case "stopped" | "resumed":
@@ -193,7 +190,7 @@ def _committed(record: JsonObject) -> str:
 
 
 def _objections(record: JsonObject) -> str:
-    found = [f"{objection['path']}: {objection['message']}"
+    found = [f"{objection['path']}: {objection['message']}".removeprefix(": ")
              for verdict in map(entries, members(record.get("verdicts")))
              for objection in map(entries, members(verdict["objections"]))]
     return line("; ".join(found), 200)

@@ -67,6 +67,11 @@ class Place:
         """The folder with one folder a run."""
         return self.root / RUNTIME / "runs"
 
+    def named(self, run: RunId, option: str = "") -> str:
+        """How a command must name the run: not at all when it is the last one."""
+        last = self.queries.runs()[-1:] == (run,)
+        return "" if last else "".join(f" {part}" for part in (option, run) if part)
+
     def run(self, name: str | None) -> RunId:
         """The run that a person named by an unambiguous beginning; the last one by default."""
         known = self.queries.runs()
@@ -100,7 +105,8 @@ def new_launch(place: Place, project: "Project") -> Launch:
     try:
         base = place.user.commit("HEAD")
     except WorldError as fault:
-        raise SetupError(f"the repository has no Git commit to start from: {fault}") from fault
+        raise SetupError("the repository has no Git commit to start from; make a first one"
+                         ) from fault
     goal, now = project.rules.contract.goal, place.clock.now()
     words = re.sub(r"[^a-z0-9]+", "-", goal.lower()).strip("-").split("-")[:4]
     mark = digest({"goal": goal, "base": base, "at": now.isoformat()})[:6]

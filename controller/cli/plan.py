@@ -1,6 +1,8 @@
 """`oneshot plan`: what would the first step be?"""
 
+import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -8,9 +10,11 @@ import click
 from controller.cli.place import Place, new_launch, open_place, with_model
 from controller.cli.show import document, line, mark, talk
 from controller.cli.wiring import ADAPTERS, build, build_model
-from controller.core.canonical import JsonObject
+from controller.core.canonical import JsonObject, entries
+from controller.core.errors import ModelUnusable
 from controller.core.head import Head
-from controller.core.records import Call
+from controller.core.prompt import render
+from controller.core.records import Call, Prompt, Reply
 from controller.core.verdict import Decision, Verdict, worst
 from controller.launch import launch as open_run
 from controller.loop import plan as consider
@@ -37,21 +41,35 @@ def plan(folder: Path, adapter: str | None, model: str | None, base_url: str | N
     project = read_project(place.root)
     fixed = new_launch(place, project)
     documents = with_model(fixed.documents, {
-        "adapter": "scripted" if only_prompt else adapter, "model": model, "base_url": base_url,
-        "cassette": "none" if only_prompt else cassette})
+        "adapter": adapter, "model": model, "base_url": base_url, "cassette": cassette})
     config = of_documents(documents).config
+    asked = Nobody() if only_prompt else build_model(place, config.model, fixed.run, place.root)
     try:
-        asked = build_model(place, config.model, fixed.run, place.root)
         ctl = build(place, fixed, asked, keep=False)
         head = open_run(ctl, config.test_command)
         if only_prompt:
-            from controller.core.prompt import render
-
-            click.echo(render(ctl.rules, head).text)
+            _show_prompt(render(ctl.rules, head), as_json)
             return
         _show(head, *consider(ctl, head), as_json)
     finally:
         _forget(place, fixed.run)
+
+
+@dataclass(frozen=True, slots=True)
+class Nobody:
+    """The model of a plan that asks none."""
+
+    name: str = "nobody"
+
+    def propose(self, prompt: Prompt) -> Reply:
+        raise ModelUnusable(f"step {prompt.step + 1} was not to be asked")
+
+
+def _show_prompt(prompt: Prompt, as_json: bool) -> None:
+    if as_json:
+        document({"schema": "oneshot/prompt@1", "version": prompt.version, "text": prompt.text})
+    else:
+        click.echo(prompt.text)
 
 
 def _show(head: Head, call: Call, verdicts: tuple[Verdict, ...], as_json: bool) -> None:
@@ -64,7 +82,11 @@ def _show(head: Head, call: Call, verdicts: tuple[Verdict, ...], as_json: bool) 
             "call": call_json(call)}
         document(found)
         return
-    line(text)
+    for id, item in entries(head.state["criteria"]).items():
+        line(f"criterion {id}: {entries(item)['finding']} on the base")
+    line(_readable(text))
+    if not {verdict.gate for verdict in verdicts} & {"envelope", "schema", "patch"}:
+        line(f"{mark(True)} envelope, schema, patch: allow")
     for verdict in verdicts:
         line(f"{mark(verdict.decision is Decision.ALLOW)} {verdict}")
     talk(f"the gates say: {decision.name.lower()}; nothing was done. `oneshot run` starts a run")
@@ -74,3 +96,10 @@ def _forget(place: Place, run: str) -> None:
     """A plan leaves nothing behind."""
     shutil.rmtree(place.runs / run, ignore_errors=True)
     shutil.rmtree(place.settings.cache / run, ignore_errors=True)
+
+
+def _readable(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except ValueError:
+        return text

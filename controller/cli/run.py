@@ -7,8 +7,10 @@ import click
 
 from controller.cli.live import View, WatchedExecutor, WatchedModel, shown
 from controller.cli.place import Place, new_launch, open_place, with_limits, with_model
-from controller.cli.show import document, exit_code, line, next_commands, talk
+from controller.cli.show import exit_code, json_line, line, next_commands, talk
+from controller.cli.status import next_steps, status_document
 from controller.cli.wiring import ADAPTERS, branch_of, build, build_model, recorded
+from controller.core.canonical import entries
 from controller.core.errors import ModelError
 from controller.core.head import Head, Launch, Stop
 from controller.launch import launch as open_run
@@ -45,12 +47,21 @@ def run(folder: Path, steps: int | None, max_steps: int | None, max_time: int | 
         "adapter": adapter, "model": model, "base_url": base_url,
         "cassette": str(Path(cassette).absolute()) if cassette else None})
     fixed = new_launch(place, replace(project, documents=documents))
-    if place.user.git("status", "--porcelain", "--untracked-files=no"):
+    _mention_others(place, as_json)
+    if not as_json and place.user.git("status", "--porcelain", "--untracked-files=no"):
         talk("note: your checkout has changes that are not committed; the run starts from "
              f"{fixed.base[:12]} without them")
     view = View(place.queries, as_json, quiet)
     click.get_current_context().exit(
         drive_run(place, fixed, view, record=record, steps=steps, new=True))
+
+
+def _mention_others(place: Place, as_json: bool) -> None:
+    """Another run that has not ended is no obstacle, but worth a word."""
+    for run in place.queries.runs()[-1:]:
+        head = place.queries.head(run)
+        if not as_json and (head.stopped is None or head.stopped.why is Stop.WAITING):
+            talk(f"note: run {run} has not ended; from now on name it: oneshot status {run}")
 
 
 def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = None,
@@ -63,7 +74,7 @@ def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = 
     with shown(view):
         if new:
             view.waiting("checking every criterion on the base")
-            open_run(ctl, config.test_command)
+            _warn(open_run(ctl, config.test_command), view)
         view.waiting("taking the lease")
         try:
             head = drive(ctl, this_process(), steps)
@@ -74,12 +85,17 @@ def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = 
     return exit_code(head)
 
 
+def _warn(head: Head, view: View) -> None:
+    """Say before money is spent that a run may prove nothing."""
+    criteria = entries(head.state.get("criteria")).values()
+    if not view.as_json and all(entries(item)["finding"] == "verified" for item in criteria):
+        talk("note: every criterion holds already, before any change: they prove nothing")
+
+
 def conclude(place: Place, head: Head, view: View) -> None:
     """The last lines of a run: what it came to, where it is, what to type next."""
     if view.as_json:
-        from controller.cli.status import status_document
-
-        document(status_document(place, head.run))
+        json_line(status_document(place, head.run))
         return
     reason = head.stopped.reason if head.stopped else "it may go on"
     why = head.stopped.why.value if head.stopped else "paused"
@@ -92,6 +108,4 @@ def conclude(place: Place, head: Head, view: View) -> None:
         talk(f"report: {write_report(place.queries, head.run, place.runs / head.run)}")
     if head.stopped and head.stopped.why is Stop.FINISHED:
         talk(f"the Git commit is on branch {branch_of(head.run)}")
-        next_commands(f"git log -p {branch_of(head.run)}")
-        return
-    next_commands("oneshot status", "oneshot resume")
+    next_commands(*next_steps(place, head))

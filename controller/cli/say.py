@@ -15,6 +15,8 @@ from controller.settings import from_environment
 @click.pass_obj
 def say(folder: Path, text: str, name: str | None) -> None:
     """Tell a run something. Its next step sees it once; an open question is answered by it."""
+    if not text.strip():
+        raise click.UsageError("expected a text to say, got an empty one")
     place = open_place(folder, from_environment())
     run = place.run(name)
     place.desk.say(run, text, place.clock.now())

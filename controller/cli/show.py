@@ -23,6 +23,11 @@ def document(value: JsonObject) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=True))
 
 
+def json_line(value: JsonObject) -> None:
+    """One JSON document on one line of stdout, for streams of them."""
+    click.echo(json.dumps(value, ensure_ascii=True))
+
+
 def line(text: str = "") -> None:
     """A line of output, with nothing in it that could move the cursor."""
     click.echo(_encodable(printable(text)))

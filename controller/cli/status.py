@@ -41,7 +41,7 @@ def status_document(place: Place, run: RunId) -> JsonObject:
                     if item["status"] == "open"],
         "usage": {"tokens": head.spent.tokens, "cost_usd": head.spent.usd,
                   "calls_without_price": head.spent.unpriced},
-        "next": list(_next(place, head)),
+        "next": list(next_steps(place, head)),
     }
 
 
@@ -51,19 +51,23 @@ def _show(place: Place, run: RunId) -> None:
     line(f"  {_phase(place, head)}"
          + (f": {head.stopped.reason}" if head.stopped else "")
          + f" (step {head.spent.steps}, version {head.version})")
-    effect = place.queries.effect(run)
-    if effect and not _held(place, run):
-        line("  the controller is gone; one action has an unknown outcome. The state is intact.")
+    if place.queries.effect(run) and not _held(place, run):
+        line("  one action is open: whether it was done is not known. The state is intact.")
     table([("  " + mark({"verified": True, "failing": False}.get(str(item.get("finding")))), id,
-            str(item["finding"]) + " already at the start" * (
-                item.get("baseline") == item["finding"] == "verified"))
-           for id, item in _criteria(head)])
+            f"{item['finding']} {_when(item)}") for id, item in _criteria(head)])
     for item in place.queries.confirmations(run):
         if item["status"] == "open":
             line(f"  waits for you: {item['id']} {item['kind']}: {item['summary']}")
     unpriced = f" ({head.spent.unpriced} calls without a price)" if head.spent.unpriced else ""
     line(f"  {head.spent.tokens} tokens, ${head.spent.usd:.2f}{unpriced}")
-    next_commands(*_next(place, head))
+    next_commands(*next_steps(place, head))
+
+
+def _when(item: JsonObject) -> str:
+    if item["step"]:
+        return f"in step {item['step']}"
+    vacuous = item["finding"] == "verified"
+    return "at the start" + (", so by itself it proves nothing" if vacuous else "")
 
 
 def _criteria(head: Head) -> list[tuple[str, JsonObject]]:
@@ -75,7 +79,9 @@ def _phase(place: Place, head: Head) -> str:
         return head.stopped.why.value
     if _held(place, head.run):
         return "running"
-    return "stopped without saying so" if place.queries.effect(head.run) else "paused"
+    if place.queries.effect(head.run) is None:
+        return "paused"
+    return "stopped without saying so" if place.queries.holder(head.run) else "interrupted"
 
 
 def _held(place: Place, run: RunId) -> bool:
@@ -83,21 +89,38 @@ def _held(place: Place, run: RunId) -> bool:
     return holder is not None and alive(holder)
 
 
-def _next(place: Place, head: Head) -> tuple[str, ...]:
+def next_steps(place: Place, head: Head) -> tuple[str, ...]:
+    """What a person may type next, with the run named where it must be."""
+    name = place.named(head.run)
     if head.stopped is None:
-        return ("oneshot log",) if _held(place, head.run) else ("oneshot resume", "oneshot log")
+        log = (f"oneshot log{name}",)
+        return log if _held(place, head.run) else (f"oneshot resume{name}", *log)
     match head.stopped.why:
         case Stop.FINISHED:
-            return (f"git log -p oneshot/{head.run}", "oneshot report")
+            return (f"git log -p oneshot/{head.run}", f"oneshot report{name}")
         case Stop.WAITING:
-            return tuple(_answer(item) for item in place.queries.confirmations(head.run)
-                         if item["status"] == "open")
-        case Stop.LIMIT | Stop.STUCK:
-            return ("oneshot log", "oneshot resume")
+            return tuple(answer for item in place.queries.confirmations(head.run)
+                         if item["status"] == "open" for answer in _answers(place, head, item))
+        case Stop.LIMIT:
+            return (f"oneshot resume{name} {_more(head.stopped.reason)}", f"oneshot log{name}")
+        case Stop.STUCK:
+            return (f"oneshot log{name}", f"oneshot resume{name}")
 
 
-def _answer(item: JsonObject) -> str:
-    return f"oneshot approve {item['id']}" if item["kind"] == "action" else 'oneshot say "…"'
+def _answers(place: Place, head: Head, item: JsonObject) -> tuple[str, ...]:
+    option = place.named(head.run, "--run")
+    if item["kind"] != "action":
+        return (f'oneshot say{option} "…"',)
+    return (f"oneshot show {head.spent.steps}{place.named(head.run)}",
+            f"oneshot approve {item['id']}{option}",
+            f"oneshot deny {item['id']}{option} --reason …")
+
+
+def _more(reason: str) -> str:
+    """The option that lifts the limit that a reason names."""
+    if "steps" in reason:
+        return "--max-steps N"
+    return "--max-cost USD" if "$" in reason else "--max-time SECONDS"
 
 
 def _waiting(item: JsonObject) -> JsonValue:

@@ -6,7 +6,7 @@ from pathlib import Path
 from controller.cli.place import Place
 from controller.core.canonical import entries
 from controller.core.contract import ModelConfig
-from controller.core.errors import SetupError
+from controller.core.errors import ModelUnusable, SetupError
 from controller.core.head import Launch, RunId
 from controller.core.ports import Model
 from controller.core.projection import tree_of
@@ -129,7 +129,9 @@ def _scripted(_settings: Settings, config: ModelConfig, _folder: Path, root: Pat
 
     if not config.cassette:
         raise SetupError("the scripted adapter needs --cassette FILE or model.cassette")
-    return Scripted(root / config.cassette)
+    model = Scripted(root / config.cassette)
+    model.check()
+    return model
 
 
 ADAPTERS: dict[str, Callable[[Settings, ModelConfig, Path, Path], Model]] = {
@@ -145,7 +147,7 @@ ADAPTERS: dict[str, Callable[[Settings, ModelConfig, Path, Path], Model]] = {
 def _binary(settings: Settings, config: ModelConfig, program: str) -> str:
     found = config.binary or settings.find(program)
     if not found:
-        raise SetupError(f"{program} is not on PATH; install it, or set model.binary or another "
+        raise ModelUnusable(f"{program} is not on PATH; install it, or set model.binary or another "
                          "model.adapter in .agent-contract/config.yaml")
     return found
 
@@ -156,7 +158,7 @@ def _held(settings: Settings, name: str) -> dict[str, str]:
 
 def _key(settings: Settings, name: str) -> str:
     if name not in settings.keys:
-        raise SetupError(f"this adapter needs a key in the variable {name}")
+        raise ModelUnusable(f"this adapter needs a key in the variable {name}")
     return settings.keys[name]
 
 

@@ -36,6 +36,13 @@ def rested(spent: Spent) -> Spent:
     return replace(spent, refusals_in_a_row=0, last="", repeats=0)
 
 
+def may_go_on(head: Head, limits: Limits, seconds: float) -> bool:
+    """Whether a run that stands still at a limit, or stuck, has something left to go on with."""
+    if head.stopped is None or head.stopped.why not in (Stop.LIMIT, Stop.STUCK):
+        return False
+    return exhausted(replace(head, spent=rested(head.spent)), limits, seconds) is None
+
+
 def exhausted(head: Head, limits: Limits, seconds: float) -> Stopped | None:
     """Why a run must stop `seconds` after it began, before its next step; None: it may go on."""
     spent = head.spent

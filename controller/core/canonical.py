@@ -28,12 +28,14 @@ def members(value: JsonValue) -> list[JsonValue]:
 def canonical(value: JsonValue) -> bytes:
     """The canonical JSON bytes of `value`. Raises ValueError for NaN and infinities.
 
+    Half of a surrogate pair, as a file name that is not UTF-8 has it, is written as its escape.
+
     >>> canonical({"b": 1, "a": ["é", None]})
     b'{"a":["\\xc3\\xa9",null],"b":1}'
     """
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False,
                       allow_nan=False)
-    return text.encode()
+    return text.encode("utf-8", "backslashreplace")
 
 
 def digest(value: JsonValue) -> str:

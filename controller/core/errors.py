@@ -29,6 +29,7 @@ EXIT_CODES: dict[int, str] = {
     10: "another controller holds the run",
     70: "a bug in oneshot; a log was written",
     75: "temporary: the model could not be reached; try again later",
+    129: "the terminal went away; the state is saved",
     130: "interrupted; the state is saved",
     143: "terminated; the state is saved",
 }

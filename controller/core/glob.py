@@ -6,7 +6,8 @@ from functools import cache
 
 
 def matches(path: str, globs: Iterable[str]) -> bool:
-    """Whether any of `globs` matches the path. A pattern without a slash matches a name anywhere.
+    """Whether any of `globs` matches the path. A pattern without a slash matches a name anywhere;
+    one that begins with a slash, at the root only.
 
     >>> matches("tests/unit/test_a.py", ["tests/**"])
     True

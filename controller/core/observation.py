@@ -15,14 +15,25 @@ def bounded(text: str, limit: int = LIMIT, artifact: str | None = None) -> str:
     >>> len(bounded("é" * 9000, 400).encode()) <= 400
     True
     """
-    data = text.encode("utf-8", "replace")
+    data = text.encode("utf-8", "backslashreplace")  # a file name need not be UTF-8
     if len(data) <= limit:
-        return text
+        return data.decode()
     where = f"; whole: recall {artifact}" if artifact else ""
     gap = f"\n[… {len(data) - limit} or more of {len(data)} bytes left out{where} …]\n"
     room = max(0, limit - len(gap.encode()))
     head, tail = data[:room // 3], data[len(data) - room * 2 // 3:] if room else b""
     return _whole(head) + gap + _whole(tail)
+
+
+def quoted(path: str) -> str:
+    """A path as one word on one line, whatever is in it.
+
+    >>> quoted("src/a.py"), quoted("odd\\nname")
+    ('src/a.py', '"odd\\\\nname"')
+    """
+    import json
+
+    return path if path.isprintable() else json.dumps(path)
 
 
 def line(text: str, limit: int = 160) -> str:

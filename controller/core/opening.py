@@ -4,7 +4,7 @@ from collections import Counter
 
 from controller.core.canonical import JsonObject
 from controller.core.head import Spent
-from controller.core.observation import bounded
+from controller.core.observation import bounded, quoted
 from controller.core.projection import as_state, budget
 from controller.core.records import Evidence, Facts, Finding
 from controller.core.rules import MODEL, Rules, properties
@@ -25,7 +25,7 @@ def first_state(rules: Rules, facts: Facts, baseline: tuple[Evidence, ...]) -> J
                          if prop.get("x-owner") == MODEL}
     criteria: JsonObject = {item.subject: {
         "finding": item.finding.value, "baseline": item.finding.value, "tree": item.tree,
-        "detail": item.detail.split("\n", 1)[0][:300]} for item in baseline}
+        "step": 0, "detail": item.detail.split("\n", 1)[0][:300]} for item in baseline}
     return {**empty, "source_authority": as_state(facts.source), "criteria": criteria,
             "recent": [], "confirmations": {}, "budget": budget(Spent(), rules)}
 
@@ -49,7 +49,7 @@ def _check(item: Evidence) -> str:
 
 def _top(paths: frozenset[str]) -> str:
     counts = Counter(path.split("/", 1)[0] + "/" * ("/" in path) for path in paths)
-    lines = [f"  {name}" + (f" ({count} files)" if name.endswith("/") else "")
+    lines = [f"  {quoted(name)}" + (f" ({count} files)" if name.endswith("/") else "")
              for name, count in sorted(counts.items())]
     rest = [f"  … and {len(lines) - _TOP} more"] if len(lines) > _TOP else []
     return "\n".join([*lines[:_TOP], *rest])

@@ -116,6 +116,9 @@ class Store(Protocol):
     def commit(self, lease: Lease, step: Step, now: datetime) -> Head:
         """Advance the head by one."""
 
+    def miss(self, lease: Lease, reason: str, now: datetime) -> None:
+        """Record that the model did not answer. The head stays as it is."""
+
     def stop(self, lease: Lease, stopped: Stopped | None, now: datetime) -> Head:
         """Let the run stand still, or (None) go on after it stood still."""
 
@@ -146,11 +149,14 @@ class People(Protocol):
     """The durable record, as people write to it. Every method is one transaction."""
 
     def say(self, run: RunId, text: str, now: datetime) -> int:
-        """Leave a message for the next step; answers an open question. Returns its id."""
+        """Leave a message for the next step; answers an open question. Returns its id.
+
+        Raises SetupError for a run that is finished.
+        """
 
     def answer(self, run: RunId, confirmation: str, *, approve: bool, reason: str,
                now: datetime) -> None:
-        """Answer a parked candidate. Raises StateError when there is nothing to answer."""
+        """Answer a parked candidate. Raises SetupError when there is nothing to answer."""
 
 
 Alive = Callable[[Owner], bool]

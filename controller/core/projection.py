@@ -35,7 +35,7 @@ def project(state: JsonObject, effect: Effect, outcome: Outcome,
     after: JsonObject = {
         **state,
         "source_authority": as_state(outcome.source),
-        "criteria": _criteria(state, evidence, rules),
+        "criteria": _criteria(state, evidence, effect.candidate.base.spent.steps, rules),
         "recent": _recent(state, effect, outcome, rules),
         "budget": budget(effect.candidate.base.spent, rules),
     }
@@ -79,7 +79,8 @@ def tree_of(state: JsonObject) -> str:
     return tree if isinstance(tree, str) else ""
 
 
-def _criteria(state: JsonObject, evidence: tuple[Evidence, ...], rules: Rules) -> JsonValue:
+def _criteria(state: JsonObject, evidence: tuple[Evidence, ...], step: int,
+              rules: Rules) -> JsonValue:
     known = dict(entries(state.get("criteria")))
     ids = {criterion.id for criterion in rules.contract.success_criteria}
     for item in evidence:
@@ -87,7 +88,7 @@ def _criteria(state: JsonObject, evidence: tuple[Evidence, ...], rules: Rules) -
             baseline = entries(known.get(item.subject)).get("baseline")
             known[item.subject] = {
                 "finding": item.finding.value, "tree": item.tree, "detail": line(item.detail, 300),
-                **({"baseline": baseline} if baseline else {})}
+                "step": step, **({"baseline": baseline} if baseline else {})}
     return known
 
 

@@ -21,7 +21,7 @@ class Objection:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.path or '/'}: {self.message}"
+        return f"{self.path}: {self.message}" if self.path else self.message
 
 
 @dataclass(frozen=True, slots=True)

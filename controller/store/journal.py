@@ -166,6 +166,13 @@ class Journal:
             note(self.tables, lease.run, "committed", now, _committed(step, after, effect))
         return after
 
+    def miss(self, lease: Lease, reason: str, now: datetime) -> None:
+        head = self.head(lease.run)
+        with self._writing(lease.run):
+            self._held(lease, head.version)
+            note(self.tables, lease.run, "unanswered", now, {
+                "version": head.version, "step": head.spent.steps, "reason": reason})
+
     def stop(self, lease: Lease, stopped: Stopped | None, now: datetime) -> Head:
         with self._writing(lease.run):
             head = self.head(lease.run)

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from controller.core.action import parse
 from controller.core.canonical import JsonObject
-from controller.core.errors import StateError
-from controller.core.head import Head, RunId
+from controller.core.errors import SetupError
+from controller.core.head import Head, RunId, Stop
 from controller.core.observation import correction
 from controller.core.projection import answered
 from controller.store import rows
@@ -23,6 +23,8 @@ class Desk:
     def say(self, run: RunId, text: str, now: datetime) -> int:
         with self.tables.transaction():
             row = row_of(self.tables, run)
+            if head_finished(row):
+                raise SetupError(f"run {run} is finished; nobody would hear it")
             message = self.tables.put_message(run, text, now.isoformat())
             note(self.tables, run, "said", now, {"message": message, "text": text})
             for asked in self.tables.confirmations(run):
@@ -48,11 +50,19 @@ class Desk:
         self.tables.put_run(replace(row, head=rows.head_json(replace(head, stopped=None))))
 
 
+def head_finished(row: RunRow) -> bool:
+    """Whether the run has ended for good."""
+    stopped = rows.head_of(row.head).stopped
+    return stopped is not None and stopped.why is Stop.FINISHED
+
+
 def _open(tables: Tables, run: RunId, confirmation: str) -> ConfirmationRow:
     for row in tables.confirmations(run):
         if row.id == confirmation and row.status == "open" and row.body["kind"] == "action":
             return row
-    raise StateError(f"run {run} has no open confirmation {confirmation}; "
+        if row.id == confirmation and row.status == "open":
+            raise SetupError(f"{confirmation} is a question; answer it with `oneshot say`")
+    raise SetupError(f"run {run} has no open confirmation {confirmation}; "
                      "`oneshot status` lists what waits")
 
 

@@ -51,7 +51,7 @@ def test_init_writes_a_contract_that_validates_and_keeps_what_is_there(
     second = shop.oneshot("init", "--goal", "Something else")
 
     assert (first.code, second.code) == (0, 0), first.err + second.err
-    assert "tests: python3 -m pytest -q" in first.out
+    assert "criterion tests: `python3 -m pytest -q` exits 0" in first.out
     assert "wrote .agent-contract/intent-contract.yaml" in first.out
     assert "kept .agent-contract/intent-contract.yaml" in second.out
     assert shop.oneshot("validate").code == 0
@@ -71,7 +71,9 @@ def test_validate_names_file_line_and_column(shop: Shop) -> None:
     assert ran.code == 2
     assert f"{place}:1:1: /protected_path: unknown key; did you mean 'protected_paths'?" in ran.err
     assert f"{place}:2:10: /limits/timeout: expected integer, got \"soon\"" in ran.err
-    assert as_json.json["exit_code"] == 2
+    assert as_json.code == 2
+    assert [(f["line"], f["column"]) for f in as_json.json["faults"]] == [(1, 1), (2, 10)]
+    assert as_json.json["faults"][0]["file"] == str(place)
 
 
 def test_validate_notices_a_stale_generated_schema(shop: Shop) -> None:
@@ -111,10 +113,9 @@ def test_a_run_that_is_proved_exits_0_and_says_where_it_is(quick: Shop) -> None:
 def test_run_json_is_json_lines_and_a_status(quick: Shop) -> None:
     ran = quick.oneshot("run", "--cassette", str(quick.replies(WRITE, COMMIT, FINISH)), "--json")
 
-    events, _, status = ran.out.partition("{\n")
-    kinds = [json.loads(line)["kind"] for line in events.splitlines()]
-    assert kinds == ["created", "committed", "committed", "committed"]
-    assert json.loads("{" + status)["phase"] == "finished"
+    *events, status = map(json.loads, ran.out.splitlines())
+    assert [event["kind"] for event in events] == ["created", *["committed"] * 3]
+    assert status["phase"] == "finished"
     assert ran.err == ""
 
 
@@ -171,7 +172,7 @@ def test_an_answer_is_for_once_and_for_an_open_question(quick: Shop) -> None:
 
     for args in (("approve", "c1"), ("deny", "c1"), ("approve", "c9")):
         ran = quick.oneshot(*args)
-        assert ran.code == 1
+        assert ran.code == 2
         assert "has no open confirmation" in ran.err
 
 
@@ -215,6 +216,135 @@ def test_show_prints_every_part_of_a_step(quick: Shop) -> None:
     assert quick.oneshot("show", "9").code == 2
 
 
+def test_a_model_that_nobody_can_reach_exits_4(shop: Shop) -> None:
+    for args, says in (
+        (("--adapter", "claude_cli"), "claude is not on PATH; install it"),
+        (("--adapter", "openai_api", "--model", "m"), "a key in the variable OPENAI"),
+    ):
+        ran = shop.oneshot("run", *args, PATH="/usr/bin:/bin")
+        assert (ran.code, ran.out) == (4, "")
+        assert says in ran.err
+
+
+def test_a_limit_is_lifted_by_naming_another(quick: Shop) -> None:
+    cassette = quick.replies(WRITE, COMMIT, FINISH)
+    first = quick.oneshot("run", "--cassette", str(cassette), "--max-steps", "1")
+
+    again, third = quick.oneshot("resume"), quick.oneshot("resume", "--max-steps", "9")
+
+    assert (first.code, again.code, third.code) == (3, 3, 0)
+    assert "oneshot resume --max-steps N" in again.err
+    assert "resumed" not in again.err
+
+
+def test_the_commands_it_names_name_the_run_when_it_is_not_the_last(quick: Shop) -> None:
+    quick.oneshot("run", "--cassette", str(quick.replies(PROTECTED)))
+    old = quick.oneshot("status", "--json").json["run"]
+    second = quick.oneshot("run", "--cassette", str(quick.replies(WRITE)), "--steps", "1")
+
+    assert f"note: run {old} has not ended" in second.err
+    said = quick.oneshot("status", old)
+    assert f"oneshot approve c1 --run {old}" in said.err
+    assert f"oneshot show 1 {old}" in said.err
+    assert quick.oneshot("deny", "c1", "--run", old).code == 0
+
+
+def test_nobody_hears_what_is_said_to_a_finished_run(quick: Shop) -> None:
+    quick.oneshot("run", "--cassette", str(quick.replies(WRITE, COMMIT, FINISH)))
+
+    ran = quick.oneshot("say", "well done")
+
+    assert ran.code == 2
+    assert "is finished; nobody would hear it" in ran.err
+
+
+def test_a_question_is_not_approved(quick: Shop) -> None:
+    quick.oneshot("run", "--cassette", str(quick.replies(
+        {"action": {"kind": "ask", "question": "Which?"}})))
+
+    ran = quick.oneshot("approve", "q1")
+
+    assert (ran.code, "q1 is a question; answer it with `oneshot say`" in ran.err) == (2, True)
+
+
+def test_a_criterion_that_holds_already_is_pointed_out(quick: Shop) -> None:
+    quick.contract("intent-contract.yaml", "goal: Nothing.\nsuccess_criteria:\n"
+                   "  there: {check: {file: README.md}}\n")
+
+    ran = quick.oneshot("run", "--cassette", str(quick.replies(WRITE)), "--steps", "1")
+
+    assert "note: every criterion holds already" in ran.err
+    assert "verified at the start, so by itself it proves nothing" in quick.oneshot("status").out
+
+
+def test_the_placeholder_of_init_is_no_goal(shop: Shop, git: Git) -> None:
+    git(shop.repo, "rm", "-q", "-r", ".agent-contract")
+    shop.oneshot("init")
+
+    ran = shop.oneshot("validate")
+
+    assert ran.code == 2
+    assert "intent-contract.yaml:3:1: /goal: expected your own words" in ran.err
+
+
+def test_file_names_that_are_not_utf_8_stop_nothing(quick: Shop, git: Git) -> None:
+    import os
+
+    for name in (b"latin\xff.txt", b"tab\there.txt", b"new\nline.txt"):
+        Path(os.fsdecode(os.fsencode(quick.repo) + b"/" + name)).write_text("x")
+    git(quick.repo, "add", "-A")
+    git(quick.repo, "commit", "-q", "-m", "odd names")
+
+    shown = quick.oneshot("plan", "--prompt")
+    ran = quick.oneshot("run", "--cassette", str(quick.replies(
+        {"action": {"kind": "run", "shell": "for f in latin*; do echo more >> $f; done"}},
+        {"action": {"kind": "search"}}, WRITE, COMMIT, FINISH)))
+
+    assert '  "latin\\udcff.txt"\n' in shown.out
+    assert '  "new\\nline.txt"\n' in shown.out
+    assert ran.code == 0, ran.err
+
+
+@pytest.mark.parametrize(("check", "victim"), [
+    ("shell: sh check.sh", "check.sh"), ("argv: [sh, ./check.sh]", "check.sh"),
+    ("argv: [python, -m, pytest, tests/test_prices.py]", "tests/test_prices.py"),
+    ("argv: [python, -m, pytest, checks/]", "checks/test_a.py"),
+], ids=["shell", "argv", "file", "folder"])
+def test_what_a_check_names_is_protected(
+        quick: Shop, git: Git, check: str, victim: str) -> None:
+    (quick.repo / "checks").mkdir()
+    (quick.repo / "check.sh").write_text("exit 1\n")
+    (quick.repo / "checks/test_a.py").write_text("def test_a(): assert 0\n")
+    git(quick.repo, "add", "-A")
+    git(quick.repo, "commit", "-q", "-m", "checks")
+    quick.contract("policy.yaml", "environment: {path: [/usr/bin]}\n")
+    quick.contract("intent-contract.yaml", "goal: Cheat.\nsuccess_criteria:\n"
+                   "  check: {check: {" + check.replace("python", sys.executable) + "}}\n")
+
+    ran = quick.oneshot("run", "--cassette", str(quick.replies({"action": {
+        "kind": "edit", "changes": [{"op": "write", "path": victim, "content": "exit 0\n"}]}})))
+
+    assert ran.code == 8
+    assert f"{victim} is protected: a person must agree first" in ran.err
+
+
+def test_the_goal_that_init_is_told_too_late_is_not_dropped_in_silence(shop: Shop) -> None:
+    ran = shop.oneshot("init", "--goal", "Another one")
+
+    assert "note: .agent-contract/intent-contract.yaml was there and is kept" in ran.err
+
+
+def test_a_full_disk_for_our_output_is_no_bug(quick: Shop) -> None:
+    from controller.process import capture
+
+    said = capture(["sh", "-c", f"{sys.executable} -P -c \"$0\" doctor >/dev/full", START],
+                   cwd=quick.repo, env=quick.env)
+
+    assert said.exit == 1
+    assert b"bug" not in said.stderr
+    assert b"Traceback" not in said.stderr
+
+
 def test_two_controllers_at_once_exclude_each_other(quick: Shop, tmp_path: Path) -> None:
     cassette = quick.replies({"action": {"kind": "run", "shell": "touch started; sleep 30"}})
     job = Job([sys.executable, "-P", "-c", START, "run", "--cassette", str(cassette)],
@@ -237,20 +367,27 @@ def test_two_controllers_at_once_exclude_each_other(quick: Shop, tmp_path: Path)
     assert "oneshot resume" in gone.err
 
 
-def test_ctrl_c_stops_with_130_and_resume_goes_on(quick: Shop, tmp_path: Path) -> None:
-    cassette = quick.replies({"action": {"kind": "run", "shell": "touch started; sleep 30"}})
+@pytest.mark.parametrize(("number", "code", "says"), [
+    (signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"),
+    (signal.SIGHUP, 129, "terminated"),
+])
+def test_a_signal_ends_the_command_too_and_says_how_to_go_on(
+        quick: Shop, tmp_path: Path, number: signal.Signals, code: int, says: str) -> None:
+    cassette = quick.replies({"action": {
+        "kind": "run", "shell": "echo $$ > pid; touch started; sleep 30"}})
     job = Job([sys.executable, "-P", "-c", START, "run", "--cassette", str(cassette)],
               quick.repo, quick.env, tmp_path / "out", record=tmp_path / "record")
     results = []
     running = threading.Thread(target=lambda: results.append(supervise(job)))
     running.start()
     _wait_for(lambda: quick.worktree / "started")
-    _kill(tmp_path / "record", signal.SIGINT)
+    _kill(tmp_path / "record", number)
     running.join()
 
-    assert results[0].exit == 130
-    assert "interrupted; `oneshot resume` goes on" in (tmp_path / "out").read_text()
-    assert quick.oneshot("status", "--json").json["phase"] == "stopped without saying so"
+    assert results[0].exit == code
+    assert f"{says}; `oneshot resume` goes on" in (tmp_path / "out").read_text()
+    assert quick.oneshot("status", "--json").json["phase"] == "interrupted"
+    assert not Path("/proc", (quick.worktree / "pid").read_text().strip()).exists()
 
 
 def test_a_worktree_that_was_deleted_is_built_again(quick: Shop) -> None:
@@ -284,8 +421,9 @@ def test_doctor_says_what_is_there_and_asks_no_model(quick: Shop) -> None:
     (("resume", "nobody"), "there is no run in this repository yet"),
     (("-C", "/", "status"), "/ is in no Git checkout"),
     (("run", "--adapter", "anthropic_api"), "needs --model NAME"),
-    (("run", "--adapter", "anthropic_api", "--model", "m"), "needs a key in the variable ANTHR"),
-    (("run", "--adapter", "claude_cli"), "claude is not on PATH; install it"),
+    (("run", "--cassette", "none.jsonl"), "none.jsonl: the cassette can't be read"),
+    (("say", " "), "expected a text to say, got an empty one"),
+    (("say", "bad \udcff byte"), "expected UTF-8 on the command line"),
     (("run", "--steps", "0"), "Invalid value for '--steps'"),
 ], ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
 def test_a_mistake_is_one_sentence_and_exit_2(shop: Shop, args: tuple[str, ...], says: str) -> None:

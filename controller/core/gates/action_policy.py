@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from controller.core.action import Action, Command, Commit, Edit, Read, Run, Search, touched
 from controller.core.glob import matches
+from controller.core.observation import quoted
 from controller.core.pointer import pointer
 from controller.core.projection import approved_paths
 from controller.core.records import Candidate, Facts
@@ -108,4 +109,4 @@ def _protected(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Obj
     paths = set(facts.changed) if isinstance(action, Commit) else set(touched(action))
     for path in sorted(paths - approved_paths(candidate.base.state)):
         if path in facts.base_paths and matches(path, rules.policy.protected_paths):
-            yield Objection("/action", f"{path} is protected: a person must agree first")
+            yield Objection("/action", f"{quoted(path)} is protected: a person must agree first")

@@ -3,6 +3,7 @@
 from controller.core.action import Commit, Edit, touched
 from controller.core.canonical import digest
 from controller.core.glob import matches
+from controller.core.observation import quoted
 from controller.core.pointer import pointer
 from controller.core.records import Candidate, Facts
 from controller.core.rules import MODEL, Rules
@@ -21,11 +22,11 @@ def _paths(candidate: Candidate, facts: Facts, rules: Rules) -> list[Objection]:
     action = candidate.transition.action
     for path in sorted(facts.changed) if isinstance(action, Commit) else touched(action):
         if contract.allow_paths and not matches(path, contract.allow_paths):
-            found.append(Objection("/action", f"{path} is outside the paths that the "
+            found.append(Objection("/action", f"{quoted(path)} is outside the paths that the "
                                    f"contract allows: {', '.join(contract.allow_paths)}"))
         if matches(path, contract.forbid_paths):
             found.append(Objection("/action",
-                                   f"the contract forbids to change {path}; leave it as it is"))
+                                   f"the contract forbids to change {quoted(path)}; leave it so"))
     return found
 
 
@@ -35,7 +36,7 @@ def _count(candidate: Candidate, facts: Facts, rules: Rules) -> list[Objection]:
     if limit is None or len(changed) <= limit or not isinstance(action, Edit | Commit):
         return []
     return [Objection("/action", f"{len(changed)} files would differ from the base, the contract "
-                      f"allows {limit}: {', '.join(sorted(changed)[:20])}")]
+                      f"allows {limit}: {', '.join(map(quoted, sorted(changed)[:20]))}")]
 
 
 def _owners(candidate: Candidate, rules: Rules) -> list[Objection]:
