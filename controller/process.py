@@ -77,8 +77,8 @@ def capture(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: by
         child = subprocess.Popen(
             argv, cwd=cwd, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, start_new_session=True)
-    except OSError as fault:
-        raise WorldError(f"can't run {argv[0]}: {fault.strerror}") from fault
+    except (OSError, ValueError) as fault:  # ValueError: a NUL in an argument
+        raise WorldError(f"can't run {argv[0]}: {_why(fault)}") from fault
     with child:
         try:
             stdout, stderr = child.communicate(stdin, timeout)
@@ -96,8 +96,8 @@ def supervise(job: Job) -> Result:
     started = time.monotonic()
     try:
         child = _spawn(job)
-    except OSError as fault:
-        return Result(Ended.NOT_STARTED, None, 0.0, f"{job.argv[0]}: {fault.strerror}")
+    except (OSError, ValueError) as fault:  # ValueError: a NUL in an argument
+        return Result(Ended.NOT_STARTED, None, 0.0, f"{job.argv[0]}: {_why(fault)}")
     try:
         if job.record:
             job.record.write_text(f"{child.pid} {_start_time(child.pid)}\n")
@@ -131,9 +131,13 @@ def this_process() -> Owner:
     return Owner(os.uname().nodename, os.getpid(), _mark(os.getpid()))
 
 
-def alive(owner: Owner) -> bool:
-    """Whether the owner may still be at work: true for another host, where we can't look."""
-    return owner.host != os.uname().nodename or owner.mark == _mark(owner.pid)
+def alive(owner: Owner) -> bool | None:
+    """Whether the owner is still at work; None for another host, where we can't look."""
+    return owner.mark == _mark(owner.pid) if owner.host == os.uname().nodename else None
+
+
+def _why(fault: OSError | ValueError) -> str:
+    return (fault.strerror if isinstance(fault, OSError) else None) or str(fault)
 
 
 def _spawn(job: Job) -> subprocess.Popen[bytes]:

@@ -85,14 +85,16 @@ class Repo:
     work_tree: Path | None = None
     index: Path | None = None
 
-    def git(self, *args: str, stdin: bytes = b"", extra: Mapping[str, str] | None = None) -> bytes:
+    def git(self, *args: str, stdin: bytes = b"", extra: Mapping[str, str] | None = None,
+            timeout: float = 120.0) -> bytes:
         """What a git command writes to stdout. Raises WorldError with git's words when it fails."""
         env = {**_ENVIRONMENT, "GIT_DIR": str(self.git_dir), **(extra or {})}
         if self.work_tree:
             env["GIT_WORK_TREE"] = str(self.work_tree)
         if self.index:
             env["GIT_INDEX_FILE"] = str(self.index)
-        said = capture(("git", *args), cwd=self.work_tree or self.git_dir, env=env, stdin=stdin)
+        said = capture(("git", *args), cwd=self.work_tree or self.git_dir, env=env, stdin=stdin,
+                       timeout=timeout)
         if said.exit != 0:
             words = said.stderr.decode("utf-8", "replace").strip() or f"exit {said.exit}"
             raise WorldError(f"git {' '.join(args[:2])} failed: {words}")
@@ -193,12 +195,13 @@ def create(git_dir: Path, borrow: Repo) -> Repo:
     return repo
 
 
-def identity_of(user: Repo) -> Identity:
-    """The name and address that the user's repository gives its commits, else our own."""
+def identity_of(user: Repo, home: Path) -> Identity:
+    """The name and address that the user's own configuration gives to commits, else ours."""
     found = {}
     for key in ("user.name", "user.email"):
         try:
-            found[key] = user.git("config", "--includes", "--get", key).decode().strip()
+            found[key] = user.git("config", "--includes", "--get", key, extra={
+                "GIT_CONFIG_GLOBAL": str(home / ".gitconfig")}).decode().strip()
         except WorldError:
             continue
     ours = Identity()

@@ -31,19 +31,24 @@ class Snapshots:
         self.repo.git("add", "--all", "--", ".")
         return self.repo.git("write-tree").decode().strip()
 
+    def keep(self, name: str) -> None:
+        """Pin the state that the worktree has now under a hidden ref, so that nothing is lost."""
+        if self.root.is_dir():
+            self.repo.git("update-ref", f"refs/oneshot/{name}", self.take())
+
     def restore(self, tree: str) -> None:
         """Make the worktree hold exactly `tree`. Raises WorldError when that can't be proved."""
         if not self.root.is_dir():
             self.root.mkdir(parents=True)
         for _ in range(_PASSES):
-            self._unlock()
+            self.unlock()
             if self.take() == tree:
                 return
             self._clear_obstacles(tree)
             self.repo.git("read-tree", "--reset", "-u", tree)
         raise WorldError(f"the worktree {self.root} can't be brought back to tree {tree}")
 
-    def _unlock(self) -> None:
+    def unlock(self) -> None:
         """Remove the lock that a killed git left on our own index; nobody else uses it."""
         assert self.repo.index is not None
         self.repo.index.with_name(self.repo.index.name + ".lock").unlink(missing_ok=True)

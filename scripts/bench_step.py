@@ -64,7 +64,8 @@ def step(folder: Path) -> None:
         statistics.median(files) / middle)
     first, last = statistics.median(steps[:STEPS // 10]), statistics.median(steps[-STEPS // 10:])
     print(f"  last tenth of the steps / first tenth: {last / first:.2f}")
-    size = (folder / "world.db").stat().st_size + (folder / "world.db-wal").stat().st_size
+    sqlite3.connect(folder / "world.db").execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    size = (folder / "world.db").stat().st_size
     print(f"  bytes a step on disk: {size / STEPS:.0f}")
 
 

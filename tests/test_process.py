@@ -121,7 +121,7 @@ def test_we_are_alive_and_another_of_our_number_is_not() -> None:
     assert alive(here)
     assert not alive(replace(here, mark="another boot/1"))
     assert not alive(replace(here, pid=2**22 - 1))
-    assert alive(replace(here, host="elsewhere", mark="unknown"))
+    assert alive(replace(here, host="elsewhere", mark="unknown")) is None
 
 
 def _running(pid: int) -> bool:

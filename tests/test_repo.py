@@ -141,7 +141,7 @@ def test_the_users_configuration_runs_nothing(checkout: Path, tmp_path: Path, gi
     (work / "app.py").write_text("changed")
     ours.git("add", "--all", "--", ".")
     tree = ours.git("write-tree").decode().strip()
-    made = ours.commit_tree(tree, base, "m", identity_of(user), MORNING)
+    made = ours.commit_tree(tree, base, "m", identity_of(user, tmp_path), MORNING)
     ours.changed(base, made)
     ours.export(made, tmp_path / "out")
     user.take_objects(ours, made, [base])
@@ -159,11 +159,13 @@ def test_inherited_git_variables_do_not_redirect_us(
     assert open_checkout(checkout).commit("HEAD") == git(checkout, "rev-parse", "main")
 
 
-def test_the_identity_is_the_users_or_ours(checkout: Path, git: Git) -> None:
-    assert identity_of(open_checkout(checkout)) == Identity("oneshot", "oneshot@localhost")
-    git(checkout, "config", "user.name", "Ada")
-    git(checkout, "config", "user.email", "ada@example.org")
-    assert identity_of(open_checkout(checkout)) == Identity("Ada", "ada@example.org")
+def test_the_identity_is_the_users_or_ours(checkout: Path, git: Git, tmp_path: Path) -> None:
+    user = open_checkout(checkout)
+    assert identity_of(user, tmp_path) == Identity("oneshot", "oneshot@localhost")
+    (tmp_path / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n")
+    assert identity_of(user, tmp_path) == Identity("Ada", "ada@example.org")
+    git(checkout, "config", "user.name", "Grace")
+    assert identity_of(user, tmp_path) == Identity("Grace", "ada@example.org")
 
 
 def test_a_failing_git_says_what_git_said(user: Repo) -> None:

@@ -49,8 +49,14 @@ class Hands:
         return _cleaned(outcome)
 
     def resume(self, effect: Effect) -> Outcome:
-        """Pure: do it again. Workspace: restore the pre-snapshot exactly, then do it again."""
+        """Pure: do it again. Workspace: restore the pre-snapshot exactly, then do it again.
+
+        What is found is kept first under refs/oneshot/found/: it may be somebody else's work.
+        """
         end_recorded(self.place.shell.record)
+        if effect.effect_class is EffectClass.WORKSPACE:
+            self.place.snapshots.unlock()
+            self.place.snapshots.keep(f"found/{effect.id}")
         self._undo(effect)
         return self.perform(effect)
 

@@ -5,6 +5,7 @@ from controller.core.errors import WorldError
 from controller.repo import Repo
 
 _MATCHES = 120
+_TIME = 30.0  # seconds
 _WIDTH = 240  # characters of a matching line
 
 
@@ -23,7 +24,8 @@ def search(repo: Repo, action: Search) -> str:
 
 
 def _lines(repo: Repo, *args: str) -> list[str]:
-    output = repo.git(*args, extra={"GIT_LITERAL_PATHSPECS": "0"}).decode("utf-8", "replace")
+    said = repo.git(*args, extra={"GIT_LITERAL_PATHSPECS": "0"}, timeout=_TIME)
+    output = said.decode("utf-8", "replace")
     return output.split("\n" if args[0] == "grep" else "\0")[:-1]
 
 

@@ -80,7 +80,8 @@ def _needs_pytest() -> None:
     from importlib.util import find_spec
 
     if find_spec("pytest") is None:
-        raise SetupError("the demo runs a real test suite: pip install 'oneshot-controller[demo]'")
+        raise SetupError("the demo runs a real test suite: install pytest beside oneshot, or use "
+                         "scripts/demo")
 
 
 def _set_up(folder: Path | None) -> Stage:

@@ -93,7 +93,7 @@ def open_place(folder: Path, settings: Settings, *, make: bool = False) -> Place
     database = root / RUNTIME / "oneshot.db"
     if not make and not database.exists():
         raise SetupError("there is no run in this repository yet; `oneshot run` starts one")
-    database.parent.mkdir(exist_ok=True)
+    database.parent.mkdir(mode=0o700, exist_ok=True)
     ignore = database.parent / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n")

@@ -86,7 +86,7 @@ def _phase(place: Place, head: Head) -> str:
 
 def _held(place: Place, run: RunId) -> bool:
     holder = place.queries.holder(run)
-    return holder is not None and alive(holder)
+    return holder is not None and alive(holder) is not False
 
 
 def next_steps(place: Place, head: Head) -> tuple[str, ...]:

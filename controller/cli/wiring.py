@@ -44,8 +44,9 @@ def build(place: Place, launch: Launch, model: Model, follow: Follow = lambda ru
     git = Git(snapshots, branch_of(launch.run), launch.base, place.clock)
     ci = LocalCI(snapshots.repo, shell, project.rules.contract.success_criteria, launch.base,
                  place.clock)
-    hands = Hands(Workplace(launch.run, snapshots, shell, place.user, identity_of(place.user),
-                            place.queries, place.clock))
+    user = place.user
+    hands = Hands(Workplace(launch.run, snapshots, shell, user,
+                            identity_of(user, place.settings.home), place.queries, place.clock))
     return Controller(launch, project.rules, model, Authorities(git, ci), hands,
                       _journal(place, follow) if keep else Journal(MemoryTables(), alive),
                       place.clock)

@@ -1,13 +1,13 @@
 """⊕, the merge of a patch into a state: JSON Merge Patch, RFC 7396."""
 
-from controller.core.canonical import JsonObject, JsonValue
+from controller.core.canonical import JsonObject, entries
 
 
 def merge(state: JsonObject, patch: JsonObject) -> JsonObject:
     """Lay `patch` over `state` and return a new object (the ⊕ of the design).
 
     Objects merge key by key; null deletes the key; anything else replaces what was there.
-    Neither argument is changed, and the result shares no object or list with them.
+    Neither argument is changed. What the patch does not touch is shared with the state, not copied.
 
     The empty patch is the identity:
 
@@ -31,23 +31,12 @@ def merge(state: JsonObject, patch: JsonObject) -> JsonObject:
     >>> merge({"a": [1, 2]}, {"a": [3]})
     {'a': [3]}
     """
-    merged: JsonObject = {key: _copy(value) for key, value in state.items()}
+    merged = dict(state)
     for key, value in patch.items():
         if value is None:
             merged.pop(key, None)
         elif isinstance(value, dict):
-            below = merged.get(key)
-            merged[key] = merge(below if isinstance(below, dict) else {}, value)
+            merged[key] = merge(entries(merged.get(key)), value)
         else:
-            merged[key] = _copy(value)
+            merged[key] = value
     return merged
-
-
-def _copy(value: JsonValue) -> JsonValue:
-    match value:
-        case dict():
-            return {key: _copy(below) for key, below in value.items()}
-        case list():
-            return [_copy(item) for item in value]
-        case _:
-            return value

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from controller.core.canonical import JsonObject
 from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Stopped
@@ -159,5 +159,5 @@ class People(Protocol):
         """Answer a parked candidate. Raises SetupError when there is nothing to answer."""
 
 
-Alive = Callable[[Owner], bool]
-"""Whether the process that holds a lease may still be at work."""
+Alive: TypeAlias = Callable[[Owner], bool | None]
+"""Whether the process that holds a lease is still at work; None when that can't be told."""

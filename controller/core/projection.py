@@ -10,6 +10,7 @@ from controller.core.records import Effect, Evidence, Facts, Outcome, Source
 from controller.core.rules import Rules
 
 _CONFIRMATIONS = 20  # as the state schema has it
+_PATHS = 20  # of one answer; what was agreed to beyond them is asked about again
 
 
 def adopt(head: Head, facts: Facts, messages: tuple[Message, ...]) -> Head:
@@ -56,7 +57,7 @@ def answered(state: JsonObject, grant: str, action: Action, answer: str,
     """The state's `confirmations` with one more answer about `paths`; the oldest make room."""
     kept = list(entries(state.get("confirmations")).items())[-_CONFIRMATIONS + 1:]
     return {**dict(kept), grant: {"action": line(identity(action)), "answer": answer,
-                                  "paths": list(paths)}}
+                                  "paths": list(paths[:_PATHS])}}
 
 
 def approved_paths(state: JsonObject) -> frozenset[str]:

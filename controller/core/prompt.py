@@ -20,6 +20,8 @@ HEADER = "oneshot step request"
 
 SKILL_LIMIT = 24 * 1024
 CONTRACT_LIMIT = 24 * 1024
+CONTROLLER_LIMIT = 64 * 1024
+"""Bytes that the controller's own fields of the state can have: each is a bounded list of lines."""
 
 
 def render(rules: Rules, head: Head) -> Prompt:
@@ -30,7 +32,8 @@ def render(rules: Rules, head: Head) -> Prompt:
 
 def bound(rules: Rules) -> int:
     """The number of bytes that no prompt of a run under `rules` passes."""
-    return len(stable(rules).encode()) + rules.max_state_bytes + OBSERVATION_LIMIT + 200
+    return (len(stable(rules).encode()) + rules.max_state_bytes + CONTROLLER_LIMIT
+            + OBSERVATION_LIMIT + 200)
 
 
 @lru_cache(maxsize=8)

@@ -30,7 +30,7 @@ class Rules:
 
     @property
     def max_state_bytes(self) -> int:
-        """The size that the canonical JSON of the state must not pass."""
+        """The size that the canonical JSON of the model's own fields must not pass."""
         limit = self.state_schema.get("x-max-bytes")
         return limit if isinstance(limit, int) else 32 * 1024
 

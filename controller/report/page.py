@@ -8,7 +8,7 @@ from pathlib import Path
 
 from controller.core.canonical import JsonObject, JsonValue, entries, members
 from controller.core.head import Head, RunId
-from controller.core.observation import bounded
+from controller.core.observation import bounded, line
 from controller.core.redact import printable
 from controller.store.queries import Queries
 
@@ -47,7 +47,8 @@ def render_report(queries: Queries, run: RunId) -> str:
         launch=queries.launch(run), head=head, verdict=_verdict(head), criteria=_criteria(head),
         evidence=_last_evidence(steps), waiting=[
             item for item in queries.confirmations(run) if item["status"] == "open"],
-        answers=[r for r in records if r["kind"] in ("approved", "declined", "said")],
+        answers=[{**r, "at": _minute(r)} for r in records
+                 if r["kind"] in ("approved", "declined", "said")],
         steps=list(_steps(steps)), bars=_bars(steps), drifts=_drifts(steps),
         refusals=sum(record["kind"] == "refused" for record in steps)))
 
@@ -76,16 +77,21 @@ def _steps(steps: list[JsonObject]) -> Iterator[JsonObject]:
     from controller.core.action import identity, parse
 
     for record in steps:
-        action = entries(record.get("action"))
+        action, outcome = entries(record.get("action")), entries(record.get("outcome"))
+        objections = _objections(record)
         yield {
-            "number": record["step"], "kind": record["kind"], "version": record["version"],
-            "at": record["at"], "bytes": _size(record),
-            "action": identity(parse(action)) if action else "no action",
-            "result": entries(record.get("outcome")).get("summary") or "",
-            "objections": _objections(record),
+            "number": record["step"], "version": record["version"], "bytes": _size(record),
+            "kind": "failed" if outcome.get("status") == "failed" else record["kind"],
+            "at": _minute(record), "objections": objections,
+            "action": identity(parse(action)) if action else line(str(objections[0])),
+            "result": outcome.get("summary") or "",
             "patch": _pretty(record.get("patch")), "document": _pretty(action),
             "observation": bounded(str(record.get("observation") or ""), _STEP),
         }
+
+
+def _minute(record: JsonObject) -> str:
+    return str(record["at"])[:16].replace("T", " ") + " UTC"
 
 
 def _objections(record: JsonObject) -> list[JsonValue]:

@@ -9,7 +9,7 @@ and the head's version, and then writing, is one step.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from controller.core.action import Commit, identity, touched
 from controller.core.budget import charged, performed, refused, rested
@@ -17,6 +17,7 @@ from controller.core.canonical import JsonObject, canonical, digest, digest_byte
 from controller.core.errors import LeaseLost, StaleHead, StateError
 from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Spent, Stop, Stopped
 from controller.core.observation import correction, line
+from controller.core.ports import Alive
 from controller.core.records import (
     Call,
     Candidate,
@@ -29,11 +30,9 @@ from controller.core.records import (
 )
 from controller.core.verdict import Verdict
 from controller.store import effects, rows
+from controller.store.leases import LEASE, Held
 from controller.store.ledger import ask, keep, note, row_of
 from controller.store.tables import RunRow, Tables
-
-LEASE = timedelta(hours=2)
-"""How long a lease lasts after the last write under it, when its holder can't be looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +44,15 @@ class Journal:
     """
 
     tables: Tables
-    alive: Callable[[Owner], bool]
+    alive: Alive
     written: Callable[[RunId], None] = lambda run: None
 
     def create(self, launch: Launch, head: Head, baseline: tuple[Evidence, ...]) -> None:
         with self._writing(launch.run):
             if self.tables.run(launch.run):
                 raise StateError(f"there is a run {launch.run} already")
-            self.tables.put_run(RunRow(launch.run, rows.launch_json(launch), rows.head_json(head)))
+            self.tables.create_run(RunRow(launch.run, rows.head_json(head)),
+                                   rows.launch_json(launch))
             note(self.tables, launch.run, "created", launch.at, {
                 "version": head.version, "goal": launch.goal, "base": launch.base,
                 "documents": digest(launch.documents), "observation": head.observation,
@@ -60,8 +60,8 @@ class Journal:
             for data in (canonical(head.state), *(item.output for item in baseline)):
                 keep(self.tables, data)
 
-    def lease(self, run: RunId, owner: Owner, now: datetime) -> "Held":
-        return Held(self, run, owner, now)
+    def lease(self, run: RunId, owner: Owner, now: datetime) -> Held:
+        return Held(self.tables, self.alive, run, owner, now)
 
     def head(self, run: RunId) -> Head:
         return rows.head_of(row_of(self.tables, run).head)
@@ -155,15 +155,15 @@ class Journal:
             effect = self.tables.effect(lease.run)
             if effect is None or effect["id"] != step.effect.id:
                 raise StaleHead(f"effect {step.effect.id} of run {lease.run} is settled already")
-            for data in (canonical(step.state), step.outcome.output,
-                         *(item.output for item in step.evidence)):
+            state = keep(self.tables, canonical(step.state))
+            for data in (step.outcome.output, *(item.output for item in step.evidence)):
                 keep(self.tables, data)
             if step.stopped and step.stopped.why is Stop.WAITING:
                 ask(self.tables, lease.run, f"q{base.spent.steps}", "question", {
                     "summary": step.stopped.reason, "asked": now.isoformat()})
             self.tables.put_effect(lease.run, None)
             self._advance(row, after, now)
-            note(self.tables, lease.run, "committed", now, _committed(step, after, effect))
+            note(self.tables, lease.run, "committed", now, _committed(step, after, effect, state))
         return after
 
     def miss(self, lease: Lease, reason: str, now: datetime) -> None:
@@ -189,26 +189,6 @@ class Journal:
         with self.tables.transaction():
             yield
         self.written(run)
-
-    def take(self, run: RunId, owner: Owner, now: datetime) -> Lease:
-        """A lease for `owner`. Raises LeaseLost when a live holder has one that has not run out."""
-        with self.tables.transaction():
-            row = row_of(self.tables, run)
-            if row.holder and row.until and now < datetime.fromisoformat(row.until):
-                holder = rows.owner_of(row.holder)
-                if self.alive(holder):
-                    raise LeaseLost(f"run {run} is held by {holder}; wait for it or stop it")
-            lease = Lease(run, row.token + 1, owner)
-            self.tables.put_run(replace(row, token=lease.token, holder=rows.owner_json(owner),
-                                        until=(now + LEASE).isoformat()))
-        return lease
-
-    def release(self, lease: Lease) -> None:
-        """Let somebody else have the run, if the lease is still the newest."""
-        with self.tables.transaction():
-            row = row_of(self.tables, lease.run)
-            if row.token == lease.token:
-                self.tables.put_run(replace(row, holder=None, until=None))
 
     def _held(self, lease: Lease, version: int) -> RunRow:
         row = row_of(self.tables, lease.run)
@@ -243,27 +223,6 @@ class Journal:
                 self.tables.put_confirmation(replace(row, status="used"))
 
 
-@dataclass(slots=True)
-class Held:
-    """A lease for as long as a `with` block is open. One that is never left, as when the process
-    dies, stays taken until somebody takes it over.
-    """
-
-    journal: Journal
-    run: RunId
-    owner: Owner
-    now: datetime
-    lease: Lease | None = None
-
-    def __enter__(self) -> Lease:
-        self.lease = self.journal.take(self.run, self.owner, self.now)
-        return self.lease
-
-    def __exit__(self, *_: object) -> None:
-        if self.lease:
-            self.journal.release(self.lease)
-
-
 def _paths(candidate: Candidate, facts: Facts) -> tuple[str, ...]:
     action = candidate.transition.action
     return tuple(sorted(facts.changed)) if isinstance(action, Commit) else touched(action)
@@ -274,7 +233,7 @@ def _charge(head: Head, call: Call) -> Spent:
     return head.spent if call.grant else charged(head.spent, call.reply.usage)
 
 
-def _committed(step: Step, after: Head, effect: JsonObject) -> JsonObject:
+def _committed(step: Step, after: Head, effect: JsonObject, state: str) -> JsonObject:
     outcome, document = step.outcome, step.effect.candidate.transition.document
     return {
         "version": after.version, "step": after.spent.steps, "effect": step.effect.id,
@@ -285,6 +244,6 @@ def _committed(step: Step, after: Head, effect: JsonObject) -> JsonObject:
                     "tree_before": step.effect.source.tree, "tree": outcome.source.tree,
                     "git_commit": outcome.source.head},
         "evidence": [effects.evidence_json(item) for item in step.evidence],
-        "grant": step.effect.grant, "state": digest_bytes(canonical(step.state)),
+        "grant": step.effect.grant, "state": state,
         "observation": step.observation, "stopped": rows.stopped_json(step.stopped),
     }

@@ -23,10 +23,12 @@ def note(tables: Tables, run: str, kind: str, at: datetime, body: JsonObject) ->
     tables.put_audit(linked(run, last, {"kind": kind, "at": at.isoformat(), "run": run, **body}))
 
 
-def keep(tables: Tables, data: bytes) -> None:
-    """Keep bytes under their digest; nothing is kept of nothing."""
+def keep(tables: Tables, data: bytes) -> str:
+    """Keep bytes under their digest, and return it; nothing is kept of nothing."""
+    digest = digest_bytes(data)
     if data:
-        tables.put_artifact(digest_bytes(data), data)
+        tables.put_artifact(digest, data)
+    return digest
 
 
 def ask(tables: Tables, run: RunId, id: str, kind: str, body: JsonObject) -> None:

@@ -11,6 +11,7 @@ from controller.store.tables import AuditRow, ConfirmationRow, RunRow
 
 @dataclass(slots=True)
 class _Rows:
+    launches: dict[str, JsonObject] = field(default_factory=dict)
     runs: dict[str, RunRow] = field(default_factory=dict)
     effects: dict[str, JsonObject] = field(default_factory=dict)
     audit: dict[str, list[AuditRow]] = field(default_factory=dict)
@@ -28,7 +29,7 @@ class MemoryTables:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         rows = self.rows
-        before = _Rows(dict(rows.runs), dict(rows.effects),
+        before = _Rows(dict(rows.launches), dict(rows.runs), dict(rows.effects),
                        {run: list(chain) for run, chain in rows.audit.items()},
                        dict(rows.artifacts), dict(rows.confirmations), list(rows.messages))
         try:
@@ -42,6 +43,13 @@ class MemoryTables:
 
     def run(self, run: str) -> RunRow | None:
         return copy.deepcopy(self.rows.runs.get(run))
+
+    def launch(self, run: str) -> JsonObject | None:
+        return self.rows.launches.get(run)
+
+    def create_run(self, row: RunRow, launch: JsonObject) -> None:
+        self.rows.launches[row.run] = launch
+        self.put_run(row)
 
     def put_run(self, row: RunRow) -> None:
         self.rows.runs[row.run] = row

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from controller.core.canonical import JsonObject
+from controller.core.canonical import JsonObject, entries
 from controller.core.head import Head, Launch, Owner, RunId
 from controller.store.ledger import row_of
 from controller.store.rows import GENESIS, head_of, launch_of, link_hash, owner_of
@@ -20,7 +20,8 @@ class Queries:
         return tuple(RunId(run) for run in self.tables.runs())
 
     def launch(self, run: RunId) -> Launch:
-        return launch_of(row_of(self.tables, run).launch)
+        row_of(self.tables, run)
+        return launch_of(entries(self.tables.launch(run)))
 
     def head(self, run: RunId) -> Head:
         """The last committed point of a run."""

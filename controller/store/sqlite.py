@@ -46,14 +46,19 @@ class SqliteTables:
         row = self.connection.execute(sql.RUN, (run,)).fetchone()
         if row is None:
             return None
-        name, launch, head, token, holder, until = row
-        return RunRow(name, json.loads(launch), json.loads(head), token,
-                      json.loads(holder) if holder else None, until)
+        head, token, holder, until = row
+        return RunRow(run, json.loads(head), token, json.loads(holder) if holder else None, until)
+
+    def launch(self, run: str) -> JsonObject | None:
+        row = self.connection.execute(sql.LAUNCH, (run,)).fetchone()
+        launch: JsonObject | None = json.loads(row[0]) if row else None
+        return launch
+
+    def create_run(self, row: RunRow, launch: JsonObject) -> None:
+        self.connection.execute(sql.CREATE_RUN, (_text(launch), *_columns(row)))
 
     def put_run(self, row: RunRow) -> None:
-        self.connection.execute(sql.PUT_RUN, (
-            row.run, _text(row.launch), _text(row.head), row.token,
-            _text(row.holder) if row.holder else None, row.until))
+        self.connection.execute(sql.PUT_RUN, _columns(row))
 
     def effect(self, run: str) -> JsonObject | None:
         row = self.connection.execute(sql.EFFECT, (run,)).fetchone()
@@ -83,7 +88,8 @@ class SqliteTables:
         return zlib.decompress(found[0][0]) if len(found) == 1 and len(digest) >= 8 else None
 
     def put_artifact(self, digest: str, data: bytes) -> None:
-        self.connection.execute(sql.PUT_ARTIFACT, (digest, zlib.compress(data, 1)))
+        if self.connection.execute(sql.HAS_ARTIFACT, (digest,)).fetchone() is None:
+            self.connection.execute(sql.PUT_ARTIFACT, (digest, zlib.compress(data, 1)))
 
     def confirmations(self, run: str) -> tuple[ConfirmationRow, ...]:
         found = self.connection.execute(sql.CONFIRMATIONS, (run,))
@@ -129,6 +135,11 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         script = files("controller.store.migrations").joinpath(name).read_text(encoding="utf-8")
         version = f"PRAGMA user_version = {number}"
         connection.executescript(f"BEGIN IMMEDIATE;\n{script}\n{version};\nCOMMIT;")
+
+
+def _columns(row: RunRow) -> tuple[str, int, str | None, str | None, str]:
+    holder = _text(row.holder) if row.holder else None
+    return _text(row.head), row.token, holder, row.until, row.run
 
 
 def _text(value: JsonObject) -> str:

@@ -9,12 +9,10 @@ PRAGMAS = (
 )
 
 RUNS = "SELECT run FROM run ORDER BY number"
-RUN = "SELECT run, launch, head, token, holder, until FROM run WHERE run = ?"
-PUT_RUN = """
-INSERT INTO run (run, launch, head, token, holder, until) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (run) DO UPDATE SET
-  head = excluded.head, token = excluded.token, holder = excluded.holder, until = excluded.until
-"""
+LAUNCH = "SELECT launch FROM run WHERE run = ?"
+CREATE_RUN = "INSERT INTO run (launch, head, token, holder, until, run) VALUES (?, ?, ?, ?, ?, ?)"
+RUN = "SELECT head, token, holder, until FROM run WHERE run = ?"
+PUT_RUN = "UPDATE run SET head = ?, token = ?, holder = ?, until = ? WHERE run = ?"
 
 EFFECT = "SELECT effect FROM effect WHERE run = ?"
 PUT_EFFECT = """
@@ -32,6 +30,7 @@ SELECT run, number, body, prev, hash FROM audit WHERE run = ? ORDER BY number DE
 PUT_AUDIT = "INSERT INTO audit (run, number, body, prev, hash) VALUES (?, ?, ?, ?, ?)"
 
 ARTIFACT = "SELECT data FROM artifact WHERE digest >= ? AND digest < ? || 'g' LIMIT 2"
+HAS_ARTIFACT = "SELECT 1 FROM artifact WHERE digest = ?"
 PUT_ARTIFACT = "INSERT INTO artifact (digest, data) VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 CONFIRMATIONS = "SELECT run, id, status, body FROM confirmation WHERE run = ? ORDER BY rowid"

@@ -10,10 +10,9 @@ from controller.core.canonical import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run: its launch, its head, and who may write to it until when (ISO 8601, UTC)."""
+    """One run: its head, and who may write to it until when (ISO 8601, UTC)."""
 
     run: str
-    launch: JsonObject
     head: JsonObject
     token: int = 0
     holder: JsonObject | None = None
@@ -48,6 +47,8 @@ class Tables(Protocol):
         """Hold the one write lock; what is written inside is durable when it ends."""
 
     def runs(self) -> tuple[str, ...]: ...
+    def launch(self, run: str) -> JsonObject | None: ...
+    def create_run(self, row: RunRow, launch: JsonObject) -> None: ...
     def run(self, run: str) -> RunRow | None: ...
     def put_run(self, row: RunRow) -> None: ...
     def effect(self, run: str) -> JsonObject | None: ...

@@ -13,7 +13,8 @@ from controller.core.gates import admit
 from controller.core.head import Lease, Owner, RunId, Stop
 from controller.core.prompt import render
 from controller.core.records import Call, Candidate
-from controller.store.journal import LEASE, Journal
+from controller.store.journal import Journal
+from controller.store.leases import LEASE
 from controller.store.tables import Tables
 from controller.testing.clock import MORNING
 from controller.testing.world import ME, RUN, World, command
@@ -56,17 +57,28 @@ def a_held_run_is_not_leased_twice(tables: Tables) -> None:
 
 def a_dead_holder_is_taken_over_at_once(tables: Tables) -> None:
     """A lease whose holder is not alive binds nobody."""
-    world = World(tables=tables)
+    world = World(tables=tables, alive=False)
     world.open()
     world.store.lease(RUN, OTHER, MORNING).__enter__()
     with world.lease() as lease:
         assert lease.token == 2
 
 
+def a_live_holder_is_never_taken_over(tables: Tables) -> None:
+    """However long his action takes."""
+    world = World(tables=tables)
+    world.open()
+    world.store.lease(RUN, OTHER, MORNING).__enter__()
+    late = MORNING + 10 * LEASE
+    _raises(LeaseLost, lambda: world.store.lease(RUN, ME, late).__enter__())
+
+
 def a_lease_that_ran_out_is_taken_over(tables: Tables) -> None:
-    """Even from a holder who seems alive; his next write is refused."""
+    """From a holder who can't be looked at; his next write is refused."""
     world, (first, candidate, call) = _asked(tables)
     facts = world.authority.observe(world.head)
+    world.alive = None
+    _raises(LeaseLost, lambda: world.store.lease(RUN, OTHER, MORNING).__enter__())
     world.clock.time = MORNING + LEASE + timedelta(seconds=1)
     with world.store.lease(RUN, OTHER, world.clock.now()):
         _raises(LeaseLost, lambda: world.store.begin(first, candidate, facts, call))
@@ -171,6 +183,7 @@ SUITE: tuple[Callable[[Tables], None], ...] = (
     an_unknown_run_is_a_state_error,
     a_held_run_is_not_leased_twice,
     a_dead_holder_is_taken_over_at_once,
+    a_live_holder_is_never_taken_over,
     a_lease_that_ran_out_is_taken_over,
     an_effect_is_open_until_it_is_committed,
     a_stale_head_is_refused,

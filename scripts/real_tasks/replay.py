@@ -73,5 +73,8 @@ def environment(needs: list[str], place: Path) -> Path:
 
 
 if __name__ == "__main__":
+    known = sorted(place.parent.name for place in HERE.glob("*/task.json"))
+    if len(sys.argv) < 2 or sys.argv[1] not in known:
+        sys.exit(f"usage: scripts/real_task NAME [FOLDER]; there are: {', '.join(known)}")
     chosen = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(tempfile.mkdtemp(prefix="real-task-"))
     sys.exit(main(sys.argv[1], chosen.resolve()))

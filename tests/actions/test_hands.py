@@ -288,6 +288,9 @@ def test_resume_restores_what_a_half_done_effect_left(bench: Bench) -> None:
     assert (bench.root / "sub/data.txt").read_text() == "one\ntwo\n"
     assert not (bench.root / "debris.tmp").exists()
     assert "return a - b" in outcome.text
+    found = bench.place.snapshots.repo.ref(f"refs/oneshot/found/{effect.id}")
+    assert found is not None
+    assert bench.place.snapshots.repo.blob(found, "debris.tmp") == b"x"
 
 
 def test_ask_stops_the_run_and_wait_takes_its_time(bench: Bench) -> None:

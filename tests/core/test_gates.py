@@ -94,7 +94,7 @@ def test_schema(action: Any, path: str, message: str) -> None:
     ({"criteria": {"green": {"finding": "verified"}}}, "/state_patch/criteria",
      "belongs to the controller; leave it out of the patch"),
     ({"recent": None}, "/state_patch/recent", "belongs to the controller"),
-    ({"facts": []}, "/state_patch/facts", "expected an object of entries, or null"),
+    ({"facts": []}, "/state_patch/facts", "expected an object of entries; to delete"),
     ({"facts": {"EXAMPLE-ID": {"text": "x"}}}, "/state_patch/facts/EXAMPLE-ID",
      "expected a name that matches"),
     ({"facts": {"a": {}}}, "/state_patch/facts/a/text", "missing; add it"),
@@ -106,14 +106,21 @@ def test_schema(action: Any, path: str, message: str) -> None:
     ({"questions": {f"q{i}": "?" for i in range(13)}}, "/state_patch/questions",
      "expected at most 12 entries, got 13; delete some"),
     ({"files": {f"{i}" * 200: "x" * 300 for i in range(10, 50)}, "facts": {
-        f"f{i}": {"text": "x" * 400} for i in range(40)}}, "/state_patch", "the state would be"),
+        f"f{i}": {"text": "x" * 400} for i in range(40)}}, "/state_patch",
+     "your part of the state would be"),
 ])
 def test_patch(patch: JsonObject, path: str, message: str) -> None:
     assert judged(asked(patch=patch))[path].startswith(message)
 
 
-def test_a_whole_field_may_be_emptied_by_null_only_where_nothing_is_required() -> None:
-    assert judged(asked(patch={"facts": None})) == {"decision": "ALLOW"}
+def test_entries_are_not_dropped_without_being_named() -> None:
+    assert judged(asked(patch={"facts": None}))["decision"] == "REFUSE"
+
+
+def test_a_nul_reaches_no_program() -> None:
+    for action in ({"kind": "run", "argv": ["a\0b"]}, {"kind": "search", "pattern": "\0"},
+                   {"kind": "commit", "message": "\0"}):
+        assert judged(asked(action))["/action"].startswith("must not contain the character NUL")
 
 
 @pytest.mark.parametrize(("changes", "action", "message"), [

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from controller.core.action import Action, Command, Commit, Edit, Read, Run, Search, touched
+from controller.core.canonical import JsonValue, canonical
 from controller.core.glob import matches
 from controller.core.observation import quoted
 from controller.core.pointer import pointer
@@ -25,7 +26,7 @@ def action_policy(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
     action = candidate.transition.action
     refused = [*_bad_paths(action), *_commands(action, rules.policy.forbidden_commands,
                                                "the policy forbids this command")]
-    refused += _too_long(action, rules)
+    refused += [*_too_long(action, rules), *_nul(candidate.transition.document["action"])]
     if refused:
         return judged("action policy", refused)
     asked = [*_protected(candidate, facts, rules), *_commands(
@@ -98,6 +99,13 @@ def _bad_regex(pattern: str) -> Iterator[Objection]:
         re.compile(pattern)
     except re.error as fault:
         yield Objection("/action/pattern", f"not a regular expression: {fault}")
+
+
+def _nul(action: JsonValue) -> list[Objection]:
+    """No program can be handed a NUL, and no text needs one."""
+    if "\\u0000" not in canonical(action).decode():
+        return []
+    return [Objection("/action", "must not contain the character NUL (\\u0000)")]
 
 
 def _protected(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objection]:

@@ -44,4 +44,5 @@ def _owners(candidate: Candidate, rules: Rules) -> list[Objection]:
     before, after = candidate.base.state, candidate.state
     return [Objection(pointer("state_patch", name), f"belongs to the {owner}; leave it as it is")
             for name, owner in rules.owners.items()
-            if owner != MODEL and digest(before.get(name)) != digest(after.get(name))]
+            if owner != MODEL and before.get(name) is not after.get(name)
+            and digest(before.get(name)) != digest(after.get(name))]

@@ -39,8 +39,6 @@ def patch(transition: Transition, head: Head, tree: str, rules: Rules) -> Candid
 def _field(name: str, patch: JsonObject, state: JsonObject, rules: Rules) -> list[Objection]:
     """The faults of one patched field. In a map of entries, only patched ones are looked at."""
     path = pointer("state_patch", name)
-    if name not in state:
-        return []  # deleted whole: a field of the model's is never required
     judges, value = _validators(rules)[name], state[name]
     if not isinstance(value, dict) or judges.entries is None:
         return faults_by(judges.whole, value, path)
@@ -74,22 +72,25 @@ def _judges(schema: JsonObject) -> _Judges:
 
 def _ownership(patch: JsonObject, owners: dict[str, str]) -> list[Objection]:
     mine = [name for name, owner in owners.items() if owner == MODEL]
-    return [_foreign(key, owners.get(key), patch, mine) for key in patch
-            if owners.get(key) != MODEL or not isinstance(patch[key], dict | None)]
+    return [_foreign(key, owners.get(key), mine) for key in patch
+            if owners.get(key) != MODEL or not isinstance(patch[key], dict)]
 
 
-def _foreign(key: str, owner: str | None, patch: JsonObject, mine: list[str]) -> Objection:
+def _foreign(key: str, owner: str | None, mine: list[str]) -> Objection:
     if owner is None:
         return Objection(pointer("state_patch", key), f"unknown key{nearest(key, mine)}")
     if owner != MODEL:
         return Objection(pointer("state_patch", key),
                          f"belongs to the {owner}; leave it out of the patch")
-    return Objection(pointer("state_patch", key), "expected an object of entries, or null")
+    return Objection(pointer("state_patch", key), "expected an object of entries; to delete "
+                     "entries, name each of them: {\"its id\": null}")
 
 
 def _size(state: JsonObject, rules: Rules) -> list[Objection]:
-    size = len(canonical(state))
+    mine: JsonObject = {name: state[name] for name, owner in rules.owners.items()
+                        if owner == MODEL and name in state}
+    size = len(canonical(mine))
     if size <= rules.max_state_bytes:
         return []
-    return [Objection("/state_patch", f"the state would be {size} bytes, at most "
+    return [Objection("/state_patch", f"your part of the state would be {size} bytes, at most "
                       f"{rules.max_state_bytes} fit; delete entries that no longer matter")]
