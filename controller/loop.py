@@ -51,8 +51,9 @@ def step(ctl: Controller, lease: Lease) -> Head:
     Anything before `begin` may be thrown away and done again; whatever follows it is brought to
     an end by `recover` should we die here.
     """
-    shown = _observe(ctl, ctl.store.head(lease.run))
-    call = ctl.store.granted(lease.run) or _propose(ctl, lease, shown)
+    granted = ctl.store.granted(lease.run)
+    shown = _observe(ctl, ctl.store.head(lease.run), asked=granted is None)
+    call = granted or _propose(ctl, lease, shown)
     facts = ctl.authority.observe(shown)  # the world may have moved while the model thought
     try:
         candidate, verdicts = admit(call, shown, facts, ctl.rules)
@@ -67,7 +68,7 @@ def step(ctl: Controller, lease: Lease) -> Head:
 
 def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
     """One fresh model call for `head` and what the gates say of it. Nothing is done or written."""
-    shown = _observe(ctl, head)
+    shown = _observe(ctl, head, asked=True)
     prompt = render(ctl.rules, shown)
     call = Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
     try:
@@ -95,9 +96,11 @@ def conclude(ctl: Controller, lease: Lease, effect: Effect, outcome: Outcome) ->
     return ctl.store.commit(lease, settle(effect, outcome, evidence, ctl.rules), ctl.clock.now())
 
 
-def _observe(ctl: Controller, head: Head) -> Head:
-    """The head as it is shown: authority fields first, then what the user said."""
-    said = ctl.store.messages(head.run, head.heard)
+def _observe(ctl: Controller, head: Head, *, asked: bool) -> Head:
+    """The head as it is shown: authority fields first, then (to a model that is asked now) what
+    the user said.
+    """
+    said = ctl.store.messages(head.run, head.heard) if asked else ()
     return adopt(head, ctl.authority.observe(head), said)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controller.core.canonical import canonical
-from controller.core.contract import Limits
+from controller.core.contract import Limits, Policy
 from controller.core.errors import LeaseLost, ModelUnavailable, SetupError
 from controller.core.head import Stop
 from controller.core.projection import as_state
@@ -200,6 +200,36 @@ def test_what_the_user_says_is_shown_once() -> None:
     world.step()
 
     assert ["CANARY" in prompt.text for prompt in world.model.prompts] == [False, True, False]
+
+
+def test_what_the_user_says_while_an_action_waits_is_not_lost() -> None:
+    world = World(rules=rules(policy=Policy(confirm_commands=("write",))))
+    world.model.replies(command("write app.py 1"))
+    world.model.replies(command("true"))
+    world.go()
+    desk = Desk(world.tables)
+    desk.say(RUN, "Mind the CANARY", MORNING)
+    desk.answer(RUN, "c1", approve=True, reason="", now=MORNING)
+
+    world.go(steps=1)
+
+    assert world.files.writes == ["write app.py 1"]
+    assert ["CANARY" in prompt.text for prompt in world.model.prompts] == [False, True]
+
+
+def test_a_grant_is_for_one_time() -> None:
+    world = World(rules=rules(policy=Policy(confirm_commands=("write",))))
+    world.model.replies(command("write app.py 1"))
+    world.model.replies(command("write app.py 1"))
+    world.go()
+    Desk(world.tables).answer(RUN, "c1", approve=True, reason="", now=MORNING)
+
+    head = world.go()
+
+    assert head.stopped is not None
+    assert (head.stopped.why, head.stopped.reason) == (
+        Stop.WAITING, "a person must answer c2: run write app.py 1")
+    assert world.files.writes == ["write app.py 1"]
 
 
 def test_a_run_is_done_only_when_every_criterion_is_proved() -> None:
