@@ -32,7 +32,7 @@ def test_every_schema_is_one_and_says_what_everything_means(name: str) -> None:
 def test_every_example_in_a_schema_is_good(name: str) -> None:
     document = schema(name)
 
-    examples = [(part, example) for part in _walk(document) if "type" in part or "oneOf" in part
+    examples = [(part, example) for part in walk(document) if "type" in part or "oneOf" in part
                 for example in part.get("examples", [])]
 
     for part, example in examples:
@@ -60,18 +60,18 @@ def test_a_whole_run_is_as_the_schemas_have_it(tmp_path: Path) -> None:
     assert json.loads((tmp_path / RUN / "state.json").read_text()) == head_json(head)
 
 
-def _walk(part: Any) -> Any:
+def walk(part: Any) -> Any:
     if isinstance(part, dict):
         yield part
         for below in part.values():
-            yield from _walk(below)
+            yield from walk(below)
     elif isinstance(part, list):
         for below in part:
-            yield from _walk(below)
+            yield from walk(below)
 
 
 def _properties(document: JsonObject, name: str) -> Any:
-    for part in _walk(document):
+    for part in walk(document):
         properties = part.get("properties")
         for key, below in properties.items() if isinstance(properties, dict) else ():
             if isinstance(below, dict) and key != "kind" and key != "op":

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from controller.core.canonical import JsonObject, digest, entries
+from controller.core.canonical import digest
 from controller.core.errors import SetupError, WorldError
 from controller.core.head import Launch, RunId
 from controller.settings import Settings, checkout_root
@@ -111,19 +111,3 @@ def new_launch(place: Place, project: "Project") -> Launch:
     words = re.sub(r"[^a-z0-9]+", "-", goal.lower()).strip("-").split("-")[:4]
     mark = digest({"goal": goal, "base": base, "at": now.isoformat()})[:6]
     return Launch(RunId("-".join([*words, mark])[:60]), goal, base, now, project.documents)
-
-
-def with_model(documents: JsonObject, changes: dict[str, str | None]) -> JsonObject:
-    """The documents with some of the configuration's `model` replaced from the command line."""
-    return _with(documents, "model", {k: v for k, v in changes.items() if v is not None})
-
-
-def with_limits(documents: JsonObject, changes: dict[str, int | float | None]) -> JsonObject:
-    """The documents with some of the configuration's `limits` replaced from the command line."""
-    return _with(documents, "limits", {k: v for k, v in changes.items() if v is not None})
-
-
-def _with(documents: JsonObject, part: str, changes: "dict[str, str] | dict[str, int | float]",
-          ) -> JsonObject:
-    config = entries(documents["config"])
-    return {**documents, "config": {**config, part: {**entries(config.get(part)), **changes}}}

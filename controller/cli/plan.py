@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from controller.cli.place import Place, new_launch, open_place, with_model
+from controller.cli.changes import Changes, model_options
+from controller.cli.place import Place, new_launch, open_place
 from controller.cli.show import document, line, mark, talk
-from controller.cli.wiring import ADAPTERS, build, build_model
+from controller.cli.wiring import build, build_model
 from controller.core.canonical import JsonObject, entries
 from controller.core.errors import ModelUnusable
 from controller.core.head import Head
@@ -24,25 +25,18 @@ from controller.store.effects import call_json, verdicts_json
 
 
 @click.command()
-@click.option("--adapter", type=click.Choice(sorted(ADAPTERS)), help="The model interface.")
-@click.option("--model", metavar="NAME", help="The model.")
-@click.option("--base-url", metavar="URL", help="A server that speaks the same API.")
-@click.option("--cassette", type=click.Path(dir_okay=False), help="For the scripted adapter.")
+@model_options
 @click.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt; ask no model.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.pass_obj
-def plan(folder: Path, adapter: str | None, model: str | None, base_url: str | None,
-         cassette: str | None, only_prompt: bool, as_json: bool) -> None:
+def plan(folder: Path, changes: Changes, only_prompt: bool, as_json: bool) -> None:
     """Make one proposal for a new run and show every gate's verdict. Nothing is done.
 
     The criteria are checked once on the base, and the model is asked once.
     """
     place = open_place(folder, from_environment(), make=True)
-    project = read_project(place.root)
-    fixed = new_launch(place, project)
-    documents = with_model(fixed.documents, {
-        "adapter": adapter, "model": model, "base_url": base_url, "cassette": cassette})
-    config = of_documents(documents).config
+    fixed = new_launch(place, read_project(place.root))
+    config = of_documents(changes.laid_over(fixed.documents)).config
     asked = Nobody() if only_prompt else build_model(place, config.model, fixed.run, place.root)
     try:
         ctl = build(place, fixed, asked, keep=False)

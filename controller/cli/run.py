@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from controller.cli.changes import Changes, run_options
 from controller.cli.live import View, WatchedExecutor, WatchedModel, shown
-from controller.cli.place import Place, new_launch, open_place, with_limits, with_model
+from controller.cli.place import Place, new_launch, open_place
 from controller.cli.show import exit_code, json_line, line, next_commands, talk
 from controller.cli.status import next_steps, status_document
-from controller.cli.wiring import ADAPTERS, branch_of, build, build_model, recorded
+from controller.cli.wiring import branch_of, build, build_model, recorded
 from controller.core.canonical import entries
 from controller.core.errors import ModelError
 from controller.core.head import Head, Launch, Stop
@@ -21,32 +22,14 @@ from controller.settings import from_environment
 
 
 @click.command()
-@click.option("--steps", type=click.IntRange(1), help="Stop after so many steps of this call.")
-@click.option("--max-steps", type=click.IntRange(1), help="The run's limit of steps.")
-@click.option("--max-time", type=click.IntRange(1), metavar="SECONDS", help="The run's time limit.")
-@click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD",
-              help="The run's limit of money.")
-@click.option("--adapter", type=click.Choice(sorted(ADAPTERS)), help="The model interface.")
-@click.option("--model", metavar="NAME", help="The model.")
-@click.option("--base-url", metavar="URL", help="A server that speaks the same API.")
-@click.option("--cassette", type=click.Path(dir_okay=False), help="For the scripted adapter.")
-@click.option("--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Write the replies as a cassette.")
-@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the last line.")
+@run_options
 @click.pass_obj
-def run(folder: Path, steps: int | None, max_steps: int | None, max_time: int | None,
-        max_cost: float | None, adapter: str | None, model: str | None, base_url: str | None,
-        cassette: str | None, record: Path | None, as_json: bool, quiet: bool) -> None:
+def run(folder: Path, changes: Changes, steps: int | None, record: Path | None, as_json: bool,
+        quiet: bool) -> None:
     """Start a run of the contract in this repository and step until it ends or must stop."""
     place = open_place(folder, from_environment(), make=True)
     project = read_project(place.root)
-    documents = with_limits(project.documents, {
-        "steps": max_steps, "seconds": max_time, "usd": max_cost})
-    documents = with_model(documents, {
-        "adapter": adapter, "model": model, "base_url": base_url,
-        "cassette": str(Path(cassette).absolute()) if cassette else None})
-    fixed = new_launch(place, replace(project, documents=documents))
+    fixed = new_launch(place, replace(project, documents=changes.laid_over(project.documents)))
     _mention_others(place, as_json)
     if not as_json and place.user.git("status", "--porcelain", "--untracked-files=no"):
         talk("note: your checkout has changes that are not committed; the run starts from "

@@ -21,6 +21,7 @@ from controller.core.records import (
     Usage,
 )
 from controller.core.verdict import Verdict
+from controller.store.rows import int_in, object_in
 
 
 def call_json(call: Call) -> JsonObject:
@@ -38,7 +39,7 @@ def call_json(call: Call) -> JsonObject:
 
 def call_of(row: JsonObject, run: RunId, reply: bytes, grant: str) -> Call:
     """The call that a person granted. Its prompt is kept apart and is not needed again."""
-    prompt = Prompt(run, _int(row["version"]), _int(row["step"]), str(row["tree"]), "", "", {})
+    prompt = Prompt(run, int_in(row["version"]), int_in(row["step"]), str(row["tree"]), "", "", {})
     usage = Usage(**cast("Any", row["usage"]))  # as asdict wrote it
     fault = row["fault"]
     return Call(prompt, Reply(reply, usage, fault if isinstance(fault, str) else None),
@@ -57,13 +58,14 @@ def effect_json(effect: Effect, call: JsonObject) -> JsonObject:
 
 def effect_of(row: JsonObject, base: Head) -> Effect:
     """The effect that `effect_json` wrote, over the head that the run has."""
-    document, grant = _object(row["document"]), row["grant"]
-    transition = Transition(_int(document["expected_version"]), _object(document["state_patch"]),
-                            parse(_object(document["action"])), document)
+    document, grant = object_in(row["document"]), row["grant"]
+    transition = Transition(
+        int_in(document["expected_version"]), object_in(document["state_patch"]),
+        parse(object_in(document["action"])), document)
     candidate = Candidate(base, transition, merge(base.state, transition.patch), str(row["tree"]))
     return Effect(EffectId(str(row["id"])), candidate,
                   Source(**cast("Any", row["source"])),  # as asdict wrote it
-                  datetime.fromisoformat(str(row["begun"])), _int(row["token"]),
+                  datetime.fromisoformat(str(row["begun"])), int_in(row["token"]),
                   tuple(map(str, members(row["paths"]))), grant if isinstance(grant, str) else None)
 
 
@@ -82,13 +84,3 @@ def evidence_json(evidence: Evidence) -> JsonObject:
         "at": evidence.at.isoformat(), "detail": evidence.detail,
         "artifact": digest_bytes(evidence.output) if evidence.output else None,
     }
-
-
-def _object(value: JsonValue) -> JsonObject:
-    assert isinstance(value, dict)
-    return value
-
-
-def _int(value: JsonValue) -> int:
-    assert isinstance(value, int)
-    return value

@@ -24,9 +24,9 @@ def head_json(head: Head) -> JsonObject:
 def head_of(row: JsonObject) -> Head:
     """The head that `head_json` wrote."""
     return Head(
-        RunId(str(row["run"])), _int(row["version"]), _object(row["state"]),
+        RunId(str(row["run"])), int_in(row["version"]), object_in(row["state"]),
         str(row["observation"]), Spent(**cast("Any", row["spent"])),  # as asdict wrote it
-        _int(row["heard"]), _stopped_of(row["stopped"]))
+        int_in(row["heard"]), _stopped_of(row["stopped"]))
 
 
 def stopped_json(stopped: Stopped | None) -> JsonValue:
@@ -43,7 +43,7 @@ def launch_json(launch: Launch) -> JsonObject:
 def launch_of(row: JsonObject) -> Launch:
     """The launch that `launch_json` wrote."""
     return Launch(RunId(str(row["run"])), str(row["goal"]), str(row["base"]),
-                  datetime.fromisoformat(str(row["at"])), _object(row["documents"]))
+                  datetime.fromisoformat(str(row["at"])), object_in(row["documents"]))
 
 
 def owner_json(owner: Owner) -> JsonObject:
@@ -53,7 +53,7 @@ def owner_json(owner: Owner) -> JsonObject:
 
 def owner_of(row: JsonObject) -> Owner:
     """The holder that `owner_json` wrote."""
-    return Owner(str(row["host"]), _int(row["pid"]), str(row["mark"]))
+    return Owner(str(row["host"]), int_in(row["pid"]), str(row["mark"]))
 
 
 def linked(run: str, last: AuditRow | None, body: JsonObject) -> AuditRow:
@@ -74,11 +74,13 @@ def _stopped_of(row: JsonValue) -> Stopped | None:
     return Stopped(Stop(str(row["why"])), str(row["reason"]))
 
 
-def _object(value: JsonValue) -> JsonObject:
+def object_in(value: JsonValue) -> JsonObject:
+    """The object that a stored value is, as it was written."""
     assert isinstance(value, dict)
     return value
 
 
-def _int(value: JsonValue) -> int:
+def int_in(value: JsonValue) -> int:
+    """The integer that a stored value is, as it was written."""
     assert isinstance(value, int)
     return value

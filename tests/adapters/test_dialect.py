@@ -11,18 +11,9 @@ from controller.core.records import Usage
 from controller.core.strict_json import read_reply
 from controller.testing.world import rules
 from tests.core.test_merge import objects
+from tests.test_schemas import walk
 
 SCHEMA = rules().transition_schema
-
-
-def walk(schema: Any) -> Any:
-    if isinstance(schema, dict):
-        yield schema
-        for below in schema.values():
-            yield from walk(below)
-    elif isinstance(schema, list):
-        for below in schema:
-            yield from walk(below)
 
 
 def test_the_strict_schema_keeps_to_what_strict_mode_allows() -> None:
