@@ -11,7 +11,7 @@ from pathlib import Path
 
 from controller.core.canonical import JsonObject
 from controller.core.errors import ModelUnavailable, ModelUnusable
-from controller.process import Ended, Job, Result, supervise
+from controller.process import Ended, Job, Result, end_recorded, supervise
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class Child:
 
         Raises ModelUnusable when it can't be started, ModelUnavailable when it does not end.
         """
+        end_recorded(self.folder / "child")  # one that a dead controller left behind
         call = self._made("call")
         stdout, stderr = call / "stdout", call / "stderr"
         result = supervise(Job(

@@ -16,6 +16,8 @@ from controller.core.strict_json import NotJson, read_reply, read_value
 _DROPPED = {"minLength", "maxLength", "examples", "default", "propertyNames", "maxProperties",
             "minProperties", "oneOf", "title", "$id", "$schema", "definitions"}
 
+_DEPTH = 16  # keys that a path leads through
+
 _OPS: JsonObject = {
     "type": "array",
     "description": "Changes to the state. A path is a JSON Pointer: /facts/some_id. value_json is "
@@ -102,6 +104,8 @@ def _set(patch: JsonObject, path: str, value: JsonValue, index: int) -> None:
         keys = split(path)
     except ValueError as fault:
         raise NotJson(f"/state_patch/{index}/path: {fault}") from None
+    if len(keys) > _DEPTH:
+        raise NotJson(f"/state_patch/{index}/path: expected at most {_DEPTH} keys")
     if not keys:
         raise NotJson(f"/state_patch/{index}/path: expected a path below the root, got {path!r}")
     below = patch

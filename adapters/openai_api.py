@@ -90,10 +90,10 @@ def _responses(response: Any) -> tuple[str, Usage, str | None]:
     if refusals:
         fault = "you declined to answer; answer with the JSON object"
     usage = response.usage
-    cached = usage.input_tokens_details.cached_tokens if usage else 0
-    return response.output_text, Usage(
-        input=usage.input_tokens - cached, cache_read=cached, output=usage.output_tokens,
-        reasoning=usage.output_tokens_details.reasoning_tokens) if usage else Usage(), fault
+    return response.output_text, _counted(
+        getattr(usage, "input_tokens", None), getattr(usage, "output_tokens", None),
+        getattr(usage, "input_tokens_details", None),
+        getattr(usage, "output_tokens_details", None)), fault
 
 
 def _chat(completion: Any) -> tuple[str, Usage, str | None]:
@@ -105,11 +105,17 @@ def _chat(completion: Any) -> tuple[str, Usage, str | None]:
     if choice.message.refusal:
         fault = "you declined to answer; answer with the JSON object"
     usage = completion.usage
-    details = usage.prompt_tokens_details if usage else None
-    cached = (details.cached_tokens or 0) if details else 0
-    return choice.message.content or "", Usage(
-        input=usage.prompt_tokens - cached, cache_read=cached,
-        output=usage.completion_tokens) if usage else Usage(), fault
+    return choice.message.content or "", _counted(
+        getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None),
+        getattr(usage, "prompt_tokens_details", None),
+        getattr(usage, "completion_tokens_details", None)), fault
+
+
+def _counted(taken: int | None, given: int | None, of_taken: object, of_given: object) -> Usage:
+    """Usage as far as a server tells it: many leave out the details, some leave out all of it."""
+    cached: int | None = getattr(of_taken, "cached_tokens", None)
+    return Usage(input=None if taken is None else taken - (cached or 0), cache_read=cached,
+                 output=given, reasoning=getattr(of_given, "reasoning_tokens", None))
 
 
 def _failure(status: int, words: str, code: str | None) -> ModelUnavailable | ModelUnusable:

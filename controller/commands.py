@@ -5,9 +5,7 @@ from pathlib import Path
 
 from controller.core.action import Command
 from controller.core.contract import Policy
-from controller.process import Ended, Job, Result, supervise
-
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+from controller.process import SYSTEM_PATH, Ended, Job, Result, supervise
 
 _KEPT = 4 * 1024 * 1024  # bytes of output that are read back: the first half and the last
 
@@ -27,15 +25,15 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Runs commands under one policy. `scratch` is the run's own folder, outside the worktree."""
+    """Runs commands under one policy.
+
+    `scratch` holds their home, temporary folder and output, outside the worktree; `record` names
+    the command that is running now.
+    """
 
     policy: Policy
     scratch: Path
-
-    @property
-    def record(self) -> Path:
-        """The file that names the command running now."""
-        return self.scratch / "child"
+    record: Path
 
     def environment(self) -> dict[str, str]:
         """What a command finds: nothing of the user's environment but what the policy lists."""

@@ -18,6 +18,9 @@ from pathlib import Path
 from controller.core.errors import WorldError
 from controller.core.head import Owner
 
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where the programs of the system are looked for."""
+
 _GRACE = 2.0  # seconds between asking a group to end and ending it
 _LOOK = 0.1  # seconds between two looks at a child's output
 
@@ -115,15 +118,18 @@ def end_recorded(record: Path) -> bool:
         pid, started = map(int, record.read_text().split())
     except (OSError, ValueError):
         return False
-    running = _start_time(pid) == started
-    if running:
+    found = _start_time(pid)
+    ended = False
+    if found == started:
         with suppress(ProcessLookupError):
             pidfd = os.pidfd_open(pid)
-            _signal_group(pid, signal.SIGKILL)
+            ended = _signal_group(pid, signal.SIGKILL)
             select.select([pidfd], [], [], _GRACE)  # what comes next must not race with it
             os.close(pidfd)
+    elif found is None:  # its leader is gone, and its number is nobody else's while the group lives
+        ended = _signal_group(pid, signal.SIGKILL)
     record.unlink(missing_ok=True)
-    return running
+    return ended
 
 
 def this_process() -> Owner:
@@ -189,9 +195,13 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         child.wait()
 
 
-def _signal_group(pid: int, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
+def _signal_group(pid: int, number: signal.Signals) -> bool:
+    """Whether there was a group to signal."""
+    try:
         os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
 
 
 def _start_time(pid: int) -> int | None:

@@ -23,9 +23,10 @@ from controller.core.contract import (
     Policy,
 )
 from controller.core.errors import SetupError
+from controller.core.pointer import pointer
 from controller.core.prompt import CONTRACT_LIMIT, SKILL_LIMIT, stable
-from controller.core.rules import Rules, transition_schema
-from controller.strict_yaml import load, read
+from controller.core.rules import Rules, definitions, inlined, properties, transition_schema
+from controller.strict_yaml import Document, load, read
 
 FOLDER = ".agent-contract"
 
@@ -55,8 +56,9 @@ def read_project(root: Path) -> Project:
 def unchecked_project(root: Path) -> Project:
     """As `read_project`, before anybody has written a goal and before anything is generated."""
     folder = root / FOLDER
-    contract = load(_either(folder, "intent-contract"), schema("intent-contract")).value
-    policy = load(folder / "policy.yaml", schema("policy")).value
+    contract = _checked_contract(load(_either(folder, "intent-contract"),
+                                      schema("intent-contract")))
+    policy = _checked_policy(load(folder / "policy.yaml", schema("policy")))
     config = load(folder / "config.yaml", schema("config")).value
     domain = str(config.get("domain", "coding"))
     documents: JsonObject = {
@@ -120,6 +122,34 @@ def _either(folder: Path, name: str) -> Path:
     return json_file if json_file.exists() else folder / f"{name}.yaml"
 
 
+def _checked_policy(document: Document) -> JsonObject:
+    """A policy whose patterns are regular expressions."""
+    import re
+
+    for kind in ("forbid", "confirm"):
+        patterns = entries(document.value.get("commands")).get(kind)
+        for index, pattern in enumerate(members(patterns)):
+            try:
+                re.compile(str(pattern))
+            except (re.error, OverflowError, RecursionError) as fault:
+                path = pointer("commands", kind, index)
+                raise SetupError(f"{document.where(path)}: {path}: expected a regular expression: "
+                                 f"{fault}") from None
+    return document.value
+
+
+def _checked_contract(document: Document) -> JsonObject:
+    """A contract that says each typed constraint once: two of them would not mean one thing."""
+    seen: set[str] = set()
+    for index, item in enumerate(members(document.value.get("constraints"))):
+        for key in entries(item):
+            path = pointer("constraints", index, key)
+            if key in seen:
+                raise SetupError(f"{document.where(path)}: {path}: stands twice; keep one")
+            seen.add(key)
+    return document.value
+
+
 def _skill(folder: Path, root: Path, config: JsonObject, domain: str) -> str:
     named = config.get("skill")
     place = root / str(named) if named else folder / "skill-spec.md"
@@ -146,9 +176,30 @@ def _state_schema(folder: Path, domain: str) -> JsonObject:
     from controller.core.strict_json import NotJson, read_object
 
     try:
-        return read_object(place.read_text(encoding="utf-8"))
-    except (NotJson, OSError, UnicodeDecodeError) as fault:
+        found = read_object(place.read_text(encoding="utf-8"))
+        check_state_schema(found)
+    except (NotJson, OSError, UnicodeDecodeError, ValueError) as fault:
         raise SetupError(f"{place}:1:1: {fault}") from None
+    return found
+
+
+def check_state_schema(document: JsonObject) -> None:
+    """Raise ValueError for what is no schema of a state."""
+    from jsonschema import Draft7Validator
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        Draft7Validator.check_schema(document)
+        inlined(document, definitions(document))
+    except SchemaError as fault:
+        raise ValueError(f"not a JSON Schema: {fault.message} at "
+                         f"{pointer(*fault.absolute_path) or '/'}") from None
+    except KeyError as fault:
+        raise ValueError(f"a $ref leads to {fault}, which is not in its definitions") from None
+    except RecursionError:
+        raise ValueError("a $ref leads back to itself") from None
+    if not properties(document):
+        raise ValueError("expected an object schema with properties")
 
 
 def _absolute(policy: JsonObject, root: Path) -> JsonObject:
@@ -197,8 +248,7 @@ def _measures(documents: JsonObject) -> tuple[str, ...]:
         check = entries(entries(criterion).get("check"))
         words = [*map(str, members(check.get("argv"))), *str(check.get("shell") or "").split()]
         paths = [word.strip("'\"();&|").removeprefix("./").split("::")[0] for word in words]
-        found += [pattern for path in paths if path.strip("/.") for pattern in (
-            "/" + path.rstrip("/"), "/" + path.rstrip("/") + "/**")]
+        found += ["/" + path.rstrip("/") for path in paths if path.strip("/.")]
     return tuple(dict.fromkeys(found))
 
 

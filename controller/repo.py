@@ -11,10 +11,10 @@ from datetime import datetime
 from pathlib import Path
 
 from controller.core.errors import SetupError, WorldError
-from controller.process import capture
+from controller.process import SYSTEM_PATH, Ended, Job, capture, supervise
 from controller.settings import checkout_root
 
-ABSENT = "0" * 40
+ABSENT = ""
 """The old value of a ref that must not exist yet."""
 
 _CONFIG = {
@@ -23,6 +23,7 @@ _CONFIG = {
     "core.askPass": "true",
     "core.autocrlf": "false",
     "core.checkStat": "default",
+    "core.fsync": "loose-object,pack,reference",
     "core.fileMode": "true",
     "core.fsmonitor": "false",
     "core.hooksPath": "/dev/null",
@@ -42,7 +43,7 @@ _CONFIG = {
 }
 
 _ENVIRONMENT = {
-    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "PATH": SYSTEM_PATH,
     "HOME": "/nonexistent",
     "LC_ALL": "C",
     "GIT_ASKPASS": "true",
@@ -78,6 +79,14 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """What a tree has at one path: its mode, as git writes it, and the object's id."""
+
+    mode: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Repo:
     """A Git repository, perhaps with a worktree and an index of our own. Paths are absolute."""
 
@@ -88,11 +97,7 @@ class Repo:
     def git(self, *args: str, stdin: bytes = b"", extra: Mapping[str, str] | None = None,
             timeout: float = 120.0) -> bytes:
         """What a git command writes to stdout. Raises WorldError with git's words when it fails."""
-        env = {**_ENVIRONMENT, "GIT_DIR": str(self.git_dir), **(extra or {})}
-        if self.work_tree:
-            env["GIT_WORK_TREE"] = str(self.work_tree)
-        if self.index:
-            env["GIT_INDEX_FILE"] = str(self.index)
+        env = {**self._environment(), **(extra or {})}
         said = capture(("git", *args), cwd=self.work_tree or self.git_dir, env=env, stdin=stdin,
                        timeout=timeout)
         if said.exit != 0:
@@ -125,12 +130,20 @@ class Repo:
                                  old, new))
         return tuple(zip(fields[::2], fields[1::2], strict=True))
 
-    def blob(self, tree: str, path: str) -> bytes | None:
-        """The content of a file of a tree, or None when it is not there."""
-        entry = self.git("ls-tree", "-z", tree, "--", path)
-        if not entry:
+    def entry(self, tree: str, path: str) -> Entry | None:
+        """What a tree has at a path, or None."""
+        found = self.git("ls-tree", "-z", "--full-tree", tree, "--", path)
+        if not found:
             return None
-        return self.git("cat-file", "blob", entry.split(b"\t")[0].split()[2].decode())
+        mode, _, id = found.split(b"\t")[0].decode().split()
+        return Entry(mode, id)
+
+    def file(self, tree: str, path: str) -> bytes | None:
+        """The content of a regular file of a tree, or None when there is none at the path."""
+        entry = self.entry(tree, path)
+        if entry is None or not entry.mode.startswith("100"):
+            return None
+        return self.git("cat-file", "blob", entry.id)
 
     def commit_tree(self, tree: str, parent: str, message: str, by: Identity, at: datetime) -> str:
         """Store a Git commit and return its id; the same arguments give the same id."""
@@ -159,14 +172,66 @@ class Repo:
         pack = source.git("pack-objects", "--revs", "--stdout", "-q", stdin=wanted.encode())
         self.git("unpack-objects", "-q", stdin=pack)
 
-    def export(self, tree: str, folder: Path) -> None:
-        """Write a tree's files into an empty folder, exactly, with a private index."""
+    def export(self, tree: str, folder: Path,
+               instead: Mapping[str, Entry | None] | None = None) -> None:
+        """Write a tree's files into a new folder, exactly, with a private index.
+
+        Paths in `instead` get another entry, or (None) none.
+        """
         folder.mkdir(parents=True)
         index = folder.with_name(folder.name + ".index")
+        repo = Repo(self.git_dir, folder, index)
+        lines = [f"{entry.mode if entry else 0} {entry.id if entry else '0' * len(tree)}\t{path}\0"
+                 for path, entry in (instead or {}).items()]
         try:
-            Repo(self.git_dir, folder, index).git("read-tree", "--reset", "-u", tree)
+            repo.git("read-tree", tree)
+            repo.git("update-index", "-z", "--index-info",
+                     stdin="".join(lines).encode("utf-8", "surrogateescape"))
+            repo.git("checkout-index", "--all", "--force")
         finally:
             index.unlink(missing_ok=True)
+
+    def stream(self, *args: str, scratch: Path, limit: int, timeout: float) -> tuple[int, bytes]:
+        """The exit code of a git command that may say much, and the first `limit` bytes of it.
+
+        Raises WorldError when it can't be started or does not end.
+        """
+        stdout, env = scratch / "git-output", {**self._environment(), "GIT_LITERAL_PATHSPECS": "0"}
+        result = supervise(Job(["git", *args], self.work_tree or self.git_dir, env, stdout,
+                               scratch / "git-errors", timeout=timeout, size=limit))
+        if result.ended not in (Ended.EXITED, Ended.FLOODED):
+            raise WorldError(f"git {args[0]} {result.ended.value}: narrow what it looks for")
+        if result.ended is Ended.EXITED and result.exit not in (0, 1):
+            words = (scratch / "git-errors").read_text("utf-8", "replace").strip()
+            raise WorldError(f"git {args[0]} failed: {words}")
+        with stdout.open("rb") as file:
+            return (result.exit or 0) if result.ended is Ended.EXITED else 0, file.read(limit)
+
+    def dirty(self) -> bool:
+        """Whether a checkout differs from its last Git commit, as far as stat data tells.
+
+        No filter of the repository's runs: none is given a command.
+        """
+        try:
+            found = self.git("config", "--includes", "--name-only", "--get-regexp",
+                             r"^filter\..*\.(clean|process|required)$").decode("utf-8", "replace")
+        except WorldError:
+            found = ""  # git's way to say that there are none
+        names, count = [name for name in found.split("\n") if name], len(_CONFIG)
+        off = {"GIT_CONFIG_COUNT": str(count + len(names)),
+               **{f"GIT_CONFIG_KEY_{count + i}": name for i, name in enumerate(names)},
+               **{f"GIT_CONFIG_VALUE_{count + i}": "false" if name.endswith("required") else ""
+                  for i, name in enumerate(names)}}
+        return bool(self.git("diff-files", "--name-only", extra=off)
+                    or self.git("diff-index", "--cached", "--name-only", "HEAD", extra=off))
+
+    def _environment(self) -> dict[str, str]:
+        found = {**_ENVIRONMENT, "GIT_DIR": str(self.git_dir)}
+        if self.work_tree:
+            found["GIT_WORK_TREE"] = str(self.work_tree)
+        if self.index:
+            found["GIT_INDEX_FILE"] = str(self.index)
+        return found
 
     def _line(self, *args: str) -> str:
         return self.git(*args).decode().strip()
@@ -186,7 +251,8 @@ def create(git_dir: Path, borrow: Repo) -> Repo:
     """A bare repository of the controller's own that borrows the objects of another."""
     repo = Repo(git_dir)
     git_dir.mkdir(parents=True, exist_ok=True)
-    repo.git("init", "--bare", "--quiet", str(git_dir))
+    form = borrow.git("rev-parse", "--show-object-format").decode().strip()
+    repo.git("init", "--bare", "--quiet", f"--object-format={form}", str(git_dir))
     objects = borrow.git("rev-parse", "--path-format=absolute", "--git-path", "objects")
     (git_dir / "objects/info/alternates").write_bytes(objects)
     (git_dir / "info").mkdir(exist_ok=True)
@@ -201,7 +267,7 @@ def identity_of(user: Repo, home: Path) -> Identity:
     for key in ("user.name", "user.email"):
         try:
             found[key] = user.git("config", "--includes", "--get", key, extra={
-                "GIT_CONFIG_GLOBAL": str(home / ".gitconfig")}).decode().strip()
+                "GIT_CONFIG_GLOBAL": str(home / ".gitconfig")}).decode("utf-8", "replace").strip()
         except WorldError:
             continue
     ours = Identity()

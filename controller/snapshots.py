@@ -27,7 +27,20 @@ class Snapshots:
         return self.repo.work_tree
 
     def take(self) -> str:
-        """The id of the tree that the worktree holds now, untracked files included."""
+        """The id of the tree that the worktree holds now, untracked files included.
+
+        Our index is no more than a cache: when a crash has left it locked or damaged, another is
+        made.
+        """
+        self._unlock()
+        try:
+            return self._take()
+        except WorldError:
+            assert self.repo.index is not None
+            self.repo.index.unlink(missing_ok=True)
+            return self._take()
+
+    def _take(self) -> str:
         self.repo.git("add", "--all", "--", ".")
         return self.repo.git("write-tree").decode().strip()
 
@@ -41,21 +54,27 @@ class Snapshots:
         if not self.root.is_dir():
             self.root.mkdir(parents=True)
         for _ in range(_PASSES):
-            self.unlock()
             if self.take() == tree:
                 return
             self._clear_obstacles(tree)
             self.repo.git("read-tree", "--reset", "-u", tree)
         raise WorldError(f"the worktree {self.root} can't be brought back to tree {tree}")
 
-    def unlock(self) -> None:
+    def _unlock(self) -> None:
         """Remove the lock that a killed git left on our own index; nobody else uses it."""
         assert self.repo.index is not None
         self.repo.index.with_name(self.repo.index.name + ".lock").unlink(missing_ok=True)
 
     def _clear_obstacles(self, tree: str) -> None:
-        """Remove ignored or nested folders that stand where the tree has a file."""
+        """Remove ignored or nested folders that stand where the tree has a file.
+
+        A link on the way is for git to replace: what lies behind it is not ours.
+        """
         for path in self.repo.paths(tree):
-            target = self.root / path
+            target = self.root
+            for part in path.split("/"):
+                target = target / part
+                if target.is_symlink():
+                    break
             if target.is_dir() and not target.is_symlink():
                 shutil.rmtree(target)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Places = Mapping[str, tuple[int, int]]
 """JSON Pointer -> line and column, both from 1, where the key or item stands."""
 
+_LONGEST = 20_000  # characters of one value
+_DIGITS = 18  # of an integer; what has more is a float, or a text in quotes
+
 _SHOWN = 20  # faults of one file that are listed
 
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
@@ -103,6 +106,9 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, at + pointer(index)) for index, item in enumerate(node.value)]
         assert isinstance(node, yaml.ScalarNode)
+        if len(node.value) > _LONGEST or any("\ud800" <= c <= "\udfff" for c in node.value):
+            raise SetupError(f"{_at(self.path, node.start_mark)}: expected a text of at most "
+                             f"{_LONGEST} whole characters")
         value = _scalar(node.value) if node.style is None else str(node.value)
         if isinstance(value, float) and isinf(value):
             raise SetupError(f"{_at(self.path, node.start_mark)}: the number {node.value} does not "
@@ -130,7 +136,7 @@ def _scalar(text: str) -> JsonValue:
     """A plain scalar by the YAML 1.2 core schema: `no`, `on` and dates are strings."""
     if text in _WORDS:
         return _WORDS[text]
-    if _INT.fullmatch(text):
+    if len(text) <= _DIGITS and _INT.fullmatch(text):
         base = {"0o": 8, "0x": 16}.get(text[:2], 10)
         return int(text[2:] if base != 10 else text, base)
     return float(text) if _FLOAT.fullmatch(text) else text

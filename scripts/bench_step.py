@@ -85,7 +85,7 @@ def authority(folder: Path) -> None:
     snapshots = Snapshots(Repo(folder / "repo.git", folder / "work", folder / "repo.git/w.index"))
     base = checkout.commit("HEAD")
     snapshots.restore(checkout.tree_of(base))
-    git = Git(snapshots, "oneshot/bench", base, FixedClock())
+    git = Git(snapshots, checkout, "oneshot/bench", base, FixedClock())
     head = Head(RUN, 0, {}, "")
     bare, looks = [], []
     for _ in range(30):

@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, settings
 
 from controller.process import capture
 
+pytest_plugins = ["tests.bench"]
+
 settings.register_profile("steady", deadline=None, derandomize=True,
                           suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")

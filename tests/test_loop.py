@@ -57,7 +57,7 @@ def test_a_failed_action_commits_no_patch_and_loses_no_observation() -> None:
 
     assert (head.version, head.state["facts"]) == (1, {})
     assert "there is no such program" in head.observation
-    assert shown in head.observation
+    assert head.before == shown
 
 
 def test_invalid_patch_changes_nothing() -> None:
@@ -91,7 +91,7 @@ def test_a_malformed_reply_changes_nothing_but_the_next_observation(body: bytes)
 
     assert (head.version, head.state) == (before.version, before.state)
     assert "Your answer was refused" in head.observation
-    assert before.observation in head.observation
+    assert head.before == before.observation
 
 
 def test_a_reply_for_an_older_version_is_refused() -> None:
@@ -106,6 +106,24 @@ def test_a_reply_for_an_older_version_is_refused() -> None:
     assert "expected 1, the version shown, got 0" in head.observation
 
 
+def test_what_the_user_says_between_two_refusals_stays_until_a_step_commits() -> None:
+    world = World()
+    world.model.says(b"no")
+    world.model.says(b"no again")
+    world.model.says(b"still no")
+    world.model.replies(command("true"))
+    world.model.replies(command("true2"))
+    world.step()
+    Desk(world.tables).say(RUN, "Mind the CANARY", MORNING)
+    world.files.now["new.py"] = "from somebody else"
+
+    for _ in range(4):
+        world.step()
+
+    shown = [("CANARY" in prompt.text, "Drift" in prompt.text) for prompt in world.model.prompts]
+    assert shown == [(False, False), (True, True), (True, True), (True, True), (False, False)]
+
+
 def test_corrections_of_corrections_still_show_what_was_seen_first() -> None:
     world = World()
     first = world.open().observation
@@ -115,7 +133,7 @@ def test_corrections_of_corrections_still_show_what_was_seen_first() -> None:
     for _ in range(4):
         head = world.step()
 
-    assert head.observation.count(first) == 1
+    assert head.before == first
     assert head.observation.count("Your answer was refused") == 1
 
 
@@ -306,6 +324,14 @@ def test_the_same_action_with_the_same_result_three_times_is_no_progress() -> No
 
     assert head.stopped is not None
     assert (head.stopped.why, head.spent.steps) == (Stop.STUCK, 3)
+
+
+def test_three_failures_of_different_actions_are_no_repetition() -> None:
+    world = World()
+    for number in range(4):
+        world.model.replies({"kind": "run", "argv": ["fail", str(number)]})
+
+    assert world.go(steps=4).stopped is None
 
 
 def test_a_model_that_gives_up_stops_the_run_with_its_reason() -> None:

@@ -96,6 +96,17 @@ def test_the_child_a_dead_controller_left_is_ended(tmp_path: Path) -> None:
     assert not _running(pid)
 
 
+def test_children_whose_leader_has_ended_are_ended_too(tmp_path: Path) -> None:
+    capture(["sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $! $$ > pids"], cwd=tmp_path, env=ENV)
+    child, leader = map(int, (tmp_path / "pids").read_text().split())
+    (tmp_path / "record").write_text(f"{leader} 1\n")
+    assert _running(child)
+
+    assert end_recorded(tmp_path / "record") is True
+
+    _until_gone(child)
+
+
 def test_another_process_with_the_recorded_number_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "record").write_text(f"{os.getpid()} 1\n")
 
@@ -130,3 +141,14 @@ def _running(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def _until_gone(pid: int) -> None:
+    import select
+
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([pidfd], [], [], 5)[0], f"process {pid} is still there"
+    os.close(pidfd)

@@ -171,3 +171,44 @@ def test_the_identity_is_the_users_or_ours(checkout: Path, git: Git, tmp_path: P
 def test_a_failing_git_says_what_git_said(user: Repo) -> None:
     with pytest.raises(WorldError, match=r"git rev-parse --verify failed: .*Needed a single rev"):
         user.commit("no-such-branch")
+
+
+def test_a_sha_256_repository_is_borrowed_from_as_well(tmp_path: Path, git: Git) -> None:
+    folder = tmp_path / "sha256"
+    folder.mkdir()
+    git(folder, "init", "-q", "--object-format=sha256")
+    (folder / "a").write_text("x")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "base")
+    user = open_checkout(folder)
+    base = user.commit("HEAD")
+    create(tmp_path / "repo.git", user)
+    (tmp_path / "work").mkdir()
+    ours = Repo(tmp_path / "repo.git", tmp_path / "work", tmp_path / "repo.git/w.index")
+
+    made = ours.commit_tree(ours.tree_of(base), base, "m", Identity(), MORNING)
+
+    user.take_objects(ours, made, [base])
+    assert user.move_ref("refs/heads/oneshot/x", made, ABSENT)
+    assert git(folder, "rev-parse", "oneshot/x") == made
+
+
+def test_whether_a_checkout_is_dirty_is_seen_without_running_its_filters(
+        checkout: Path, tmp_path: Path, git: Git) -> None:
+    user, mark = open_checkout(checkout), tmp_path / "EXECUTED"
+    clean = user.dirty()
+    git(checkout, "config", "filter.evil.clean", f"touch {mark}; cat")
+    git(checkout, "config", "filter.evil.required", "true")
+    (checkout / ".git/info").mkdir(exist_ok=True)
+    (checkout / ".git/info/attributes").write_text("* filter=evil\n")
+    (checkout / "app.py").write_text("changed")
+
+    assert (clean, user.dirty()) == (False, True)
+    assert not mark.exists()
+
+
+def test_an_identity_in_another_encoding_stops_nothing(checkout: Path, tmp_path: Path) -> None:
+    with (checkout / ".git/config").open("ab") as config:
+        config.write(b"[user]\n\tname = J\xf6rg\n")
+
+    assert identity_of(open_checkout(checkout), tmp_path).name == "J\ufffdrg"

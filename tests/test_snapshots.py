@@ -69,6 +69,15 @@ def same_size_same_time(root: Path) -> None:
     os.utime(root / "app.py", ns=(before.st_atime_ns, before.st_mtime_ns + 1))
 
 
+def link_over_a_folder(root: Path) -> None:
+    """A link to somebody's folder, with a folder there of the name of one of our files."""
+    outside = root.with_name("outside")
+    (outside / "data.txt").mkdir(parents=True)
+    (outside / "data.txt/precious").write_text("mine")
+    shutil.rmtree(root / "sub")
+    (root / "sub").symlink_to(outside)
+
+
 MESSES: dict[str, Callable[[Path], object]] = {
     "nothing": lambda root: None,
     "changed": lambda root: (root / "app.py").write_text("x"),
@@ -84,6 +93,7 @@ MESSES: dict[str, Callable[[Path], object]] = {
     "folder-to-file": swap_to_file,
     "folder-to-link": swap_to_link,
     "ignored-in-the-way": ignored_in_the_way,
+    "link-over-a-folder": link_over_a_folder,
     "same-size-same-time": same_size_same_time,
     "dangling-link": lambda root: (root / "link").symlink_to("nowhere"),
     "the-whole-worktree": shutil.rmtree,
@@ -102,6 +112,8 @@ def test_restore_is_exact(snapshots: Snapshots, mess: Callable[[Path], object]) 
 
     assert content(snapshots.root) == before
     assert snapshots.take() == tree
+    outside = snapshots.root.with_name("outside")
+    assert not outside.exists() or (outside / "data.txt/precious").read_text() == "mine"
 
 
 def test_the_same_files_are_the_same_tree_and_others_another(snapshots: Snapshots) -> None:
@@ -126,12 +138,19 @@ def test_what_git_ignores_and_tools_leave_behind_is_neither_taken_nor_touched(
     assert all(file.exists() for file in kept)
 
 
-def test_a_lock_that_a_killed_git_left_stops_nobody(snapshots: Snapshots) -> None:
-    tree = snapshots.take()
+@pytest.mark.parametrize("damage", ["locked", "damaged", "gone"])
+def test_our_index_is_only_a_cache(snapshots: Snapshots, damage: str) -> None:
+    tree, index = snapshots.take(), snapshots.repo.index
+    assert index
     (snapshots.root / "app.py").write_text("x")
-    assert snapshots.repo.index
-    snapshots.repo.index.with_name("w.index.lock").write_text("")
+    other = snapshots.take()
+    if damage == "locked":
+        index.with_name("w.index.lock").write_text("")
+    elif damage == "damaged":
+        index.write_bytes(index.read_bytes()[:50])
+    else:
+        index.unlink()
 
+    assert snapshots.take() == other
     snapshots.restore(tree)
-
     assert snapshots.take() == tree

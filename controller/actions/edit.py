@@ -1,14 +1,25 @@
 """Change files, all or none: worked out in memory first, then written."""
 
+import stat
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controller.actions.paths import locate, read_bytes, write_bytes
 from controller.actions.workplace import CannotPerform
 from controller.core.action import Change, Delete, Move, Replace, Write
 
-Files = dict[str, bytes | None]
-"""path -> what the file will hold; None when it will be gone."""
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a file will hold, and the mode it brings from where it was."""
+
+    data: bytes
+    mode: int | None = None
+
+
+Files = dict[str, Content | None]
+"""path -> what will be there; None when nothing will."""
 
 
 def edit(root: Path, changes: Iterable[Change]) -> str:
@@ -16,18 +27,19 @@ def edit(root: Path, changes: Iterable[Change]) -> str:
     after: Files = {}
     for change in changes:
         _work_out(root, change, after)
-    told = [_write(root, path, data) for path, data in after.items()]
-    return "\n".join(told)
+    return "\n".join(_write(root, path, content) for path, content in after.items())
 
 
 def _work_out(root: Path, change: Change, after: Files) -> None:
     match change:
         case Replace(path, old, new):
-            after[path] = _replaced(path, _content(root, path, after), old, new)
-        case Write(path, content):
-            after[path] = content.encode()
+            content = _content(root, path, after)
+            after[path] = replace(content, data=_replaced(path, content.data, old, new))
+        case Write(path, text):
+            after[path] = Content(text.encode())
         case Delete(path):
-            _content(root, path, after)
+            if not locate(root, path).is_symlink():
+                _content(root, path, after)
             after[path] = None
         case Move(path, to):
             if after.get(to) is not None or (to not in after and _there(root, to)):
@@ -35,13 +47,14 @@ def _work_out(root: Path, change: Change, after: Files) -> None:
             after[to], after[path] = _content(root, path, after), None
 
 
-def _content(root: Path, path: str, after: Files) -> bytes:
+def _content(root: Path, path: str, after: Files) -> Content:
     if path not in after:
-        return read_bytes(root, path)
-    data = after[path]
-    if data is None:
+        data = read_bytes(root, path)
+        return Content(data, stat.S_IMODE(locate(root, path).stat().st_mode))
+    content = after[path]
+    if content is None:
         raise CannotPerform(f"{path} is gone by an earlier change of the same edit")
-    return data
+    return content
 
 
 def _there(root: Path, path: str) -> bool:
@@ -52,7 +65,7 @@ def _there(root: Path, path: str) -> bool:
 def _replaced(path: str, data: bytes, old: str, new: str) -> bytes:
     """`data` with the one `old` replaced; line endings are the file's own."""
     before, by = old.encode(), new.encode()
-    if b"\r\n" in data and before not in data:
+    if b"\r\n" in data and data.count(b"\n") == data.count(b"\r\n"):
         before, by = _with_crlf(before), _with_crlf(by)
     times = data.count(before)
     if times != 1:
@@ -67,7 +80,7 @@ def _with_crlf(text: bytes) -> bytes:
 
 def _hint(data: bytes, old: str) -> str:
     """Where the text stands but for its white space, if it does."""
-    lines = data.decode("utf-8", "replace").splitlines()
+    lines = data.decode("utf-8", "replace").split("\n")
     wanted = [line.split() for line in old.strip().splitlines()]
     for number in range(len(lines)):
         if wanted and [line.split() for line in lines[number:number + len(wanted)]] == wanted:
@@ -78,11 +91,11 @@ def _hint(data: bytes, old: str) -> str:
             if near else "read the file and copy the text exactly")
 
 
-def _write(root: Path, path: str, data: bytes | None) -> str:
+def _write(root: Path, path: str, content: Content | None) -> str:
     place = locate(root, path)
-    if data is None:
+    if content is None:
         place.unlink(missing_ok=True)  # a file that only this edit knew was never there
         return f"removed {path}"
     known = place.exists()
-    write_bytes(root, path, data)
-    return f"{'changed' if known else 'created'} {path} ({len(data)} bytes)"
+    write_bytes(root, path, content.data, content.mode)
+    return f"{'changed' if known else 'created'} {path} ({len(content.data)} bytes)"

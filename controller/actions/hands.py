@@ -27,7 +27,7 @@ from controller.core.errors import WorldError
 from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded
 from controller.core.records import Effect, Outcome, Source, Status
-from controller.core.redact import printable, redact
+from controller.core.redact import clean, printable, redact
 from controller.process import end_recorded
 
 _SHOWN = 10 * 1024  # bytes of a command's output that the model is shown
@@ -55,7 +55,6 @@ class Hands:
         """
         end_recorded(self.place.shell.record)
         if effect.effect_class is EffectClass.WORKSPACE:
-            self.place.snapshots.unlock()
             self.place.snapshots.keep(f"found/{effect.id}")
         self._undo(effect)
         return self.perform(effect)
@@ -70,7 +69,7 @@ class Hands:
             case Read():
                 return _seen(effect, read(place.root, action), f"{len(action.files)} shown")
             case Search():
-                text = search(place.snapshots.repo, action)
+                text = search(place.snapshots.repo, place.shell.scratch, action)
                 return _seen(effect, text, text.split("\n", 1)[0])
             case Recall():
                 text = recall(place.trail, place.run, action)
@@ -111,9 +110,9 @@ class Hands:
         source = self._looked_at(effect)
         text, output, summary = told, b"", told.replace("\n", ", ")
         if ran:
-            output = redact(ran.output.decode("utf-8", "replace")).encode()
-            shown = bounded(printable(output.decode()).rstrip(), _SHOWN,
-                            digest_bytes(output)[:16])
+            cleaned = clean(ran.output)
+            output = cleaned.encode()
+            shown = bounded(cleaned.rstrip(), _SHOWN, digest_bytes(output)[:16])
             text = "\n".join(filter(None, [told, f"$ {command}", ran.ending, shown]))
             summary = "; ".join(filter(None, [summary, ran.ending]))
         return Outcome(Status.DONE, text, source, summary=summary, output=output)

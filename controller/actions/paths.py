@@ -42,10 +42,13 @@ def read_bytes(root: Path, path: str) -> bytes:
         return file.read(MAX_FILE)
 
 
-def write_bytes(root: Path, path: str, data: bytes) -> None:
-    """Make a file hold `data`: written beside it and moved into place, its mode kept."""
+def write_bytes(root: Path, path: str, data: bytes, given: int | None = None) -> None:
+    """Make a file hold `data`: written beside it and moved into place.
+
+    Its mode is kept; a new file gets the `given` one.
+    """
     place = locate(root, path)
-    mode = 0o644
+    mode = 0o644 if given is None else given
     if place.is_symlink() or place.exists():
         found = place.lstat()
         if not stat.S_ISREG(found.st_mode):

@@ -21,7 +21,7 @@ def _shown(root: Path, wanted: FileRange, share: int) -> str:
         return str(why)
     if b"\0" in data:
         return f"{wanted.path} is binary, {len(data)} bytes"
-    lines = data.decode("utf-8", "replace").splitlines()
+    lines = _lines(data)
     last = min(wanted.last or len(lines), len(lines))
     chosen = _fitting(lines[wanted.first - 1:last], wanted.first, share)
     if not chosen:
@@ -30,6 +30,12 @@ def _shown(root: Path, wanted: FileRange, share: int) -> str:
     more = f"; read on from {end + 1}" if end < last else ""
     title = f"{wanted.path}, lines {wanted.first} to {end} of {len(lines)}{more}"
     return "\n".join([title, *chosen])
+
+
+def _lines(data: bytes) -> list[str]:
+    """Lines as editors and grep count them: a line feed ends one, and nothing else does."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
 
 
 def _fitting(lines: list[str], first: int, share: int) -> list[str]:

@@ -5,21 +5,21 @@ files are taken from the base, so that a run can't turn green by changing what i
 """
 
 import shutil
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
+from controller.authorities.git import agreed, changed_paths
 from controller.commands import Ran, Shell
-from controller.core.action import Finish
+from controller.core.action import Command, Finish
 from controller.core.canonical import digest_bytes
 from controller.core.contract import CommandCheck, Criterion, FileCheck
-from controller.core.glob import matches
+from controller.core.gates.action_policy import protected
 from controller.core.observation import bounded
 from controller.core.ports import Clock
-from controller.core.projection import approved_paths
 from controller.core.prompt import describe
 from controller.core.records import Effect, Evidence, Finding, Outcome
-from controller.core.redact import printable, redact
-from controller.repo import Repo
+from controller.core.redact import clean
+from controller.repo import Entry, Repo
 
 _DETAIL = 3000  # bytes of a failing check's output that the model is shown
 _CANNOT_RUN = (126, 127)  # what a shell exits with when there is no such program
@@ -40,45 +40,42 @@ class LocalCI:
         action = effect.candidate.transition.action
         if not isinstance(action, Finish) or action.result != "done":
             return ()
-        return self.check(outcome.source.head, approved_paths(effect.candidate.base.state))
+        commit = outcome.source.head
+        return self.check(commit, agreed(self.repo, effect.candidate.base.state, commit))
 
-    def check(self, commit: str, approved: frozenset[str]) -> tuple[Evidence, ...]:
-        """Every criterion in a clean export of `commit`; `approved` paths are taken from it."""
-        folder = self.shell.scratch / "verify"
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
-            self.repo.export(commit, folder)
-            self._protect(commit, folder, approved)
-            tree = self.repo.tree_of(commit)
-            return tuple(self._one(criterion, folder, tree) for criterion in self.criteria)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    def check(self, commit: str, agreed: frozenset[str]) -> tuple[Evidence, ...]:
+        """Every criterion at `commit`. Protected files are the base's, but for `agreed` paths."""
+        base, tree = self.repo.paths(self.base), self.repo.tree_of(commit)
+        instead = {path: self.repo.entry(self.base, path)
+                   for path in changed_paths(self.repo, self.base, commit) - agreed
+                   if protected(path, base, self.shell.policy)}
+        return tuple(self._one(criterion, commit, tree, instead) for criterion in self.criteria)
 
-    def _protect(self, commit: str, folder: Path, approved: frozenset[str]) -> None:
-        """Put protected files back as the base has them; new ones of that kind stay."""
-        for letter, path in self.repo.changed(self.base, commit):
-            if path in approved or not matches(path, self.shell.policy.protected_paths):
-                continue
-            if letter != "A":
-                place = folder / path
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.unlink(missing_ok=True)
-                place.write_bytes(self.repo.blob(self.base, path) or b"")
-
-    def _one(self, criterion: Criterion, folder: Path, tree: str) -> Evidence:
+    def _one(self, criterion: Criterion, commit: str, tree: str,
+             instead: Mapping[str, Entry | None]) -> Evidence:
         match criterion.check:
             case CommandCheck(command, expect_exit):
-                ran = self.shell.run(command, folder)
-                finding = _finding(ran, expect_exit)
-                shown = printable(redact(ran.output.decode("utf-8", "replace")))
-                output = shown.encode()
+                ran = self._run(command, commit, instead)
+                finding, output = _finding(ran, expect_exit), clean(ran.output)
                 failed = "" if finding is Finding.VERIFIED else "\n" + bounded(
-                    shown.rstrip(), _DETAIL, digest_bytes(output)[:16])
-                return self._evidence(criterion, finding, tree, ran.ending + failed, output)
+                    output.rstrip(), _DETAIL, digest_bytes(output.encode())[:16])
+                return self._evidence(criterion, finding, ran.ending + failed, tree,
+                                      output.encode())
             case FileCheck(path, contains):
-                return self._evidence(criterion, *_file(folder / path, contains, tree))
+                return self._evidence(criterion, *_file(self.repo.file(commit, path), contains),
+                                      tree)
 
-    def _evidence(self, criterion: Criterion, finding: Finding, tree: str, detail: str,
+    def _run(self, command: Command, commit: str, instead: Mapping[str, Entry | None]) -> Ran:
+        """Run a command in a clean export, with a home folder that no other command has seen."""
+        place = self.shell.scratch / "verify"
+        shutil.rmtree(place, ignore_errors=True)
+        try:
+            self.repo.export(commit, place / "export", instead)
+            return replace(self.shell, scratch=place).run(command, place / "export")
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _evidence(self, criterion: Criterion, finding: Finding, detail: str, tree: str,
                   output: bytes = b"") -> Evidence:
         return Evidence(criterion.id, finding, "ci", describe(criterion.check), tree,
                         self.clock.now(), detail, output)
@@ -90,9 +87,9 @@ def _finding(ran: Ran, expect_exit: int) -> Finding:
     return Finding.VERIFIED if ran.exit == expect_exit else Finding.FAILING
 
 
-def _file(place: Path, contains: str | None, tree: str) -> tuple[Finding, str, str]:
-    if not place.is_file() or place.is_symlink():
-        return Finding.FAILING, tree, "there is no such file"
-    if contains is None or contains.encode() in place.read_bytes():
-        return Finding.VERIFIED, tree, "it is so"
-    return Finding.FAILING, tree, f"it does not have {contains!r}"
+def _file(content: bytes | None, contains: str | None) -> tuple[Finding, str]:
+    if content is None:
+        return Finding.FAILING, "there is no such file"
+    if contains is None or contains.encode() in content:
+        return Finding.VERIFIED, "it is so"
+    return Finding.FAILING, f"it does not have {contains!r}"

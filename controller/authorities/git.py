@@ -3,12 +3,22 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from controller.core.action import Commit
+from controller.core.action import Commit, Finish
+from controller.core.canonical import JsonObject
 from controller.core.head import Head
 from controller.core.observation import quoted
 from controller.core.ports import Clock
-from controller.core.projection import tree_of
-from controller.core.records import Effect, Evidence, Facts, Finding, Outcome, Source, Status
+from controller.core.projection import agreements, tree_of
+from controller.core.records import (
+    POSTCONDITION,
+    Effect,
+    Evidence,
+    Facts,
+    Finding,
+    Outcome,
+    Source,
+    Status,
+)
 from controller.repo import Repo
 from controller.snapshots import Snapshots
 
@@ -20,6 +30,7 @@ class Git:
     """What Git says about one run. `branch` is without refs/heads/."""
 
     snapshots: Snapshots
+    user: Repo
     branch: str
     base: str
     clock: Clock
@@ -31,20 +42,22 @@ class Git:
         at = repo.ref(f"refs/heads/{self.branch}") or self.base
         source = Source(self.branch, self.base, at, _tree(repo, at), tree)
         return Facts(self.clock.now(), source, _paths(repo, self.base),
-                     _changed(repo, self.base, tree), self._drift(head, source))
+                     changed_paths(repo, self.base, tree), agreed(repo, head.state, tree),
+                     self._drift(head, source))
 
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
-        """Whether a `commit` did what it was for: the branch holds a Git commit of the tree."""
-        if not isinstance(effect.candidate.transition.action, Commit):
+        """Whether the user's branch holds the run's Git commit, after a `commit` and at finish."""
+        action = effect.candidate.transition.action
+        finishing = isinstance(action, Finish) and action.result == "done"
+        if outcome.status is not Status.DONE or not (finishing or isinstance(action, Commit)):
             return ()
-        if outcome.status is not Status.DONE:
-            return ()
-        ref = f"refs/heads/{self.branch}"
-        made = self.snapshots.repo.ref(ref)
-        holds = made is not None and _tree(self.snapshots.repo, made) == effect.source.tree
+        ref, wanted = f"refs/heads/{self.branch}", outcome.source.head
+        found = self.user.ref(ref)
+        holds = found == wanted and _tree(self.snapshots.repo, wanted) == effect.source.tree
         return (Evidence(
-            "postcondition", Finding.VERIFIED if holds else Finding.FAILING, "git", ref,
-            effect.source.tree, self.clock.now(), f"{ref} is {made or 'absent'}"),)
+            POSTCONDITION + "delivered", Finding.VERIFIED if holds else Finding.FAILING, "git", ref,
+            effect.source.tree, self.clock.now(),
+            f"{ref} of the user's repository is at {found or 'nothing'}, expected {wanted}"),)
 
     def _drift(self, head: Head, source: Source) -> str:
         known = tree_of(head.state)
@@ -69,6 +82,13 @@ def _paths(repo: Repo, commit: str) -> frozenset[str]:
     return repo.paths(commit)
 
 
+def agreed(repo: Repo, state: JsonObject, tree: str) -> frozenset[str]:
+    """The paths of a tree whose content is as a person has agreed to it, and not changed since."""
+    return frozenset().union(*(paths - changed_paths(repo, at, tree)
+                               for at, paths in agreements(state)))
+
+
 @lru_cache(maxsize=64)
-def _changed(repo: Repo, base: str, tree: str) -> frozenset[str]:
+def changed_paths(repo: Repo, base: str, tree: str) -> frozenset[str]:
+    """The paths that differ between two trees."""
     return frozenset(path for _, path in repo.changed(base, tree))

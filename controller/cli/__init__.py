@@ -85,7 +85,9 @@ def _say(message: str, code: int, args: list[str]) -> int:
 
 
 def _plain(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
+    from controller.core.redact import printable
+
+    return printable(text.encode("utf-8", "backslashreplace").decode())
 
 
 def _fault(fault: Exception, args: list[str]) -> int:

@@ -109,5 +109,6 @@ def new_launch(place: Place, project: "Project") -> Launch:
                          ) from fault
     goal, now = project.rules.contract.goal, place.clock.now()
     words = re.sub(r"[^a-z0-9]+", "-", goal.lower()).strip("-").split("-")[:4]
+    name = "-".join(words)[:40].strip("-") or "run"
     mark = digest({"goal": goal, "base": base, "at": now.isoformat()})[:6]
-    return Launch(RunId("-".join([*words, mark])[:60]), goal, base, now, project.documents)
+    return Launch(RunId(f"{name}-{mark}"), goal, base, now, project.documents)

@@ -31,7 +31,7 @@ def run(folder: Path, changes: Changes, steps: int | None, record: Path | None, 
     project = read_project(place.root)
     fixed = new_launch(place, replace(project, documents=changes.laid_over(project.documents)))
     _mention_others(place, as_json)
-    if not as_json and place.user.git("status", "--porcelain", "--untracked-files=no"):
+    if not as_json and place.user.dirty():
         talk("note: your checkout has changes that are not committed; the run starts from "
              f"{fixed.base[:12]} without them")
     view = View(place.queries, as_json, quiet)

@@ -1,9 +1,11 @@
 """The composition root: the only place where ports meet their implementations."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from controller.cli.place import Place
+from controller.cli.show import talk
 from controller.core.canonical import entries
 from controller.core.contract import ModelConfig
 from controller.core.errors import ModelUnusable, SetupError
@@ -39,12 +41,12 @@ def build(place: Place, launch: Launch, model: Model, follow: Follow = lambda ru
     project, home = of_documents(launch.documents), place.settings.cache / launch.run
     scratch = home / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
+    user = place.user
     snapshots = Snapshots(_worktree(place, launch, home / "work"))
-    shell = Shell(project.rules.policy, scratch)
-    git = Git(snapshots, branch_of(launch.run), launch.base, place.clock)
+    shell = Shell(project.rules.policy, scratch, scratch / "child")
+    git = Git(snapshots, user, branch_of(launch.run), launch.base, place.clock)
     ci = LocalCI(snapshots.repo, shell, project.rules.contract.success_criteria, launch.base,
                  place.clock)
-    user = place.user
     hands = Hands(Workplace(launch.run, snapshots, shell, user,
                             identity_of(user, place.settings.home), place.queries, place.clock))
     return Controller(launch, project.rules, model, Authorities(git, ci), hands,
@@ -67,7 +69,10 @@ def _journal(place: Place, follow: Follow) -> Journal:
     projections = Projections(place.queries, place.runs)
 
     def written(run: RunId) -> None:
-        projections.catch_up(run)
+        try:
+            projections.catch_up(run)
+        except OSError as fault:  # the record has it; the files catch up when they can
+            talk(f"note: the files of {run} can't be written now: {fault.strerror}")
         follow(run)
 
     return Journal(place.tables, alive, written)
@@ -80,13 +85,17 @@ def _worktree(place: Place, launch: Launch, work: Path) -> Repo:
     git_dir = place.runs / launch.run / "repo.git"
     if not (git_dir / "HEAD").exists():
         create(git_dir, place.user)
-    repo = Repo(git_dir, work, git_dir / "worktree.index")
+    index = git_dir / "worktree.index"
     if not work.is_dir():
-        work.mkdir(parents=True)
         row = place.tables.run(launch.run)
         state = entries(row.head["state"]) if row else {}
+        beside = work.with_name("work.new")  # half a worktree would look like somebody's deletions
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        repo = Repo(git_dir, beside, index)
         Snapshots(repo).restore(tree_of(state) or repo.tree_of(launch.base))
-    return repo
+        beside.rename(work)
+    return Repo(git_dir, work, index)
 
 
 def _claude(settings: Settings, config: ModelConfig, folder: Path, _root: Path) -> Model:
@@ -175,4 +184,6 @@ def recorded(model: Model, cassette: Path | None) -> Model:
         return model
     from adapters.scripted import Recording
 
+    if not cassette.absolute().parent.is_dir():
+        raise SetupError(f"{cassette}: there is no folder to record into")
     return Recording(model, cassette)

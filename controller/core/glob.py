@@ -7,12 +7,14 @@ from functools import cache
 
 def matches(path: str, globs: Iterable[str]) -> bool:
     """Whether any of `globs` matches the path. A pattern without a slash matches a name anywhere;
-    one that begins with a slash, at the root only.
+    one that begins with a slash, at the root only. What matches a folder matches all below it.
 
     >>> matches("tests/unit/test_a.py", ["tests/**"])
     True
     >>> matches("pkg/poetry.lock", ["*.lock"]), matches("src/a/b.py", ["src/*.py"])
     (True, False)
+    >>> matches("tests/unit/test_a.py", ["tests"])
+    True
     """
     return any(_pattern(glob).fullmatch(path) for glob in globs)
 
@@ -20,8 +22,7 @@ def matches(path: str, globs: Iterable[str]) -> bool:
 @cache
 def _pattern(glob: str) -> re.Pattern[str]:
     anywhere = "" if "/" in glob.rstrip("/") else "(?:.*/)?"
-    below = "(?:/.*)?" if glob.endswith("/") else ""
-    return re.compile(anywhere + _body(glob.strip("/")) + below, re.DOTALL)
+    return re.compile(anywhere + _body(glob.strip("/")) + "(?:/.*)?", re.DOTALL)
 
 
 def _body(glob: str) -> str:

@@ -50,7 +50,8 @@ class Head:
     run: RunId
     version: int
     state: JsonObject
-    observation: str
+    observation: str  # what the last step came to
+    before: str = ""  # what a step that did not commit had been shown, so that nothing is lost
     spent: Spent = Spent()
     heard: int = 0  # id of the last user message that an observation showed
     stopped: Stopped | None = None

@@ -46,19 +46,18 @@ def line(text: str, limit: int = 160) -> str:
     return first if len(first) <= limit else first[:limit - 1] + "…"
 
 
-def correction(title: str, body: str, shown: str) -> str:
-    """What follows a step that did not commit: why, and what it had been shown.
+def whole(observation: str, before: str) -> str:
+    """Everything that a step is shown: what the last one came to, and, when that did not commit,
+    what it had been shown itself. At most LIMIT bytes.
 
-    Nothing learned is lost: the facts of `shown` were never projected into the state.
+    >>> whole("exit 0", "")
+    'exit 0'
     """
-    why = bounded(f"{title}\n{body}", LIMIT // 2)
-    room = LIMIT - len(why.encode()) - 80
-    return f"{why}\n\nBefore that, you were shown:\n{bounded(_unwrapped(shown), room)}"
-
-
-def _unwrapped(shown: str) -> str:
-    """What a corrected step was shown itself, so that corrections don't nest."""
-    return shown.rpartition("\n\nBefore that, you were shown:\n")[2]
+    if not before:
+        return bounded(observation)
+    told = bounded(observation, LIMIT // 2)
+    room = LIMIT - len(told.encode()) - 80
+    return f"{told}\n\nBefore that, you were shown:\n{bounded(before, room)}"
 
 
 def _whole(data: bytes) -> str:

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from controller.core.action import Action, Edit, Run, identity
 from controller.core.canonical import JsonObject, JsonValue, digest_bytes, entries, members
+from controller.core.glob import matches
 from controller.core.head import Head, Message, Spent
 from controller.core.observation import LIMIT, bounded, line
-from controller.core.records import Effect, Evidence, Facts, Outcome, Source
+from controller.core.records import Effect, Evidence, Facts, Outcome, Source, Status
 from controller.core.rules import Rules
 
 _CONFIRMATIONS = 20  # as the state schema has it
@@ -23,10 +24,21 @@ def adopt(head: Head, facts: Facts, messages: tuple[Message, ...]) -> Head:
     news = "\n\n".join([*said, *([facts.drift] if facts.drift else [])])
     if not news:
         return replace(head, state=state)
-    rest = LIMIT - len(bounded(news, LIMIT // 2).encode()) - 2
-    text = f"{bounded(news, LIMIT // 2)}\n\n{bounded(head.observation, rest)}"
     heard = messages[-1].id if messages else head.heard
-    return replace(head, state=state, observation=text, heard=heard)
+    news = bounded(news, LIMIT // 2)
+    if head.before:  # the observation is a correction; what it corrects gets the news
+        return replace(head, state=state, before=_after(news, head.before), heard=heard)
+    return replace(head, state=state, observation=_after(news, head.observation), heard=heard)
+
+
+def corrected(head: Head, why: str) -> Head:
+    """The head after a step that did not commit: why, beside what that step had been shown."""
+    return replace(head, observation=bounded(why, LIMIT // 2),
+                   before=head.before or head.observation)
+
+
+def _after(news: str, text: str) -> str:
+    return f"{news}\n\n{bounded(text, LIMIT - len(news.encode()) - 2)}"
 
 
 def project(state: JsonObject, effect: Effect, outcome: Outcome,
@@ -42,8 +54,10 @@ def project(state: JsonObject, effect: Effect, outcome: Outcome,
     }
     if isinstance(action, Run) or (isinstance(action, Edit) and action.check):
         after["runtime_evidence"] = _runtime(action, outcome)
-    if effect.grant:
-        after["confirmations"] = answered(state, effect.grant, action, "approved", effect.paths)
+    if effect.grant and outcome.status is Status.DONE:
+        paths = [path for path in effect.paths if matches(path, rules.policy.protected_paths)]
+        after["confirmations"] = answered(state, effect.grant, action, "approved", {
+            "paths": list(paths[:_PATHS]), "tree": outcome.source.tree})
     return after
 
 
@@ -53,19 +67,21 @@ def budget(spent: Spent, rules: Rules) -> JsonObject:
 
 
 def answered(state: JsonObject, grant: str, action: Action, answer: str,
-             paths: tuple[str, ...] = ()) -> JsonObject:
-    """The state's `confirmations` with one more answer about `paths`; the oldest make room."""
-    kept = list(entries(state.get("confirmations")).items())[-_CONFIRMATIONS + 1:]
-    return {**dict(kept), grant: {"action": line(identity(action)), "answer": answer,
-                                  "paths": list(paths[:_PATHS])}}
+             agreed: JsonObject | None = None) -> JsonObject:
+    """The state's `confirmations` with one more answer; the oldest make room.
+
+    `agreed` has the `paths` that were agreed to and the `tree` in which they are as agreed.
+    """
+    known = sorted(entries(state.get("confirmations")).items(), key=lambda item: int(item[0][1:]))
+    return {**dict(known[-_CONFIRMATIONS + 1:]),
+            grant: {"action": line(identity(action)), "answer": answer, **(agreed or {})}}
 
 
-def approved_paths(state: JsonObject) -> frozenset[str]:
-    """The protected paths whose change a person has agreed to."""
-    return frozenset(
-        str(path) for answer in entries(state.get("confirmations")).values()
-        if entries(answer).get("answer") == "approved"
-        for path in members(entries(answer).get("paths")))
+def agreements(state: JsonObject) -> tuple[tuple[str, frozenset[str]], ...]:
+    """(tree, paths) of every answer by which a person agreed to changes of protected files."""
+    answers = map(entries, entries(state.get("confirmations")).values())
+    return tuple((str(answer["tree"]), frozenset(map(str, members(answer.get("paths")))))
+                 for answer in answers if answer.get("answer") == "approved")
 
 
 def as_state(source: Source) -> JsonObject:

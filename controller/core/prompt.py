@@ -10,7 +10,7 @@ from controller.core.canonical import JsonObject, canonical
 from controller.core.contract import Check, CommandCheck, Contract, FileCheck
 from controller.core.head import Head
 from controller.core.observation import LIMIT as OBSERVATION_LIMIT
-from controller.core.observation import bounded
+from controller.core.observation import whole
 from controller.core.projection import tree_of
 from controller.core.records import Prompt
 from controller.core.rules import MODEL, Rules, properties
@@ -53,7 +53,7 @@ def stable(rules: Rules) -> str:
 def _volatile(head: Head) -> str:
     return (f"# State at version {head.version}, step {head.spent.steps + 1}\n\n"
             f"{canonical(head.state).decode()}\n\n"
-            f"# Observation\n\n{bounded(head.observation)}\n\n"
+            f"# Observation\n\n{whole(head.observation, head.before)}\n\n"
             f"Answer with one JSON object; \"expected_version\" is {head.version}.\n")
 
 

@@ -54,6 +54,7 @@ class Facts:
     source: Source
     base_paths: frozenset[str] = frozenset()
     changed: frozenset[str] = frozenset()  # paths that differ between base and worktree
+    agreed: frozenset[str] = frozenset()  # paths whose present content a person has agreed to
     drift: str = ""  # what somebody else changed since the head, in words
 
 
@@ -145,6 +146,10 @@ class Outcome:
     stopped: Stopped | None = None
 
 
+POSTCONDITION = "postcondition:"
+"""How the subject of evidence begins that is about an effect; no criterion's id has a colon."""
+
+
 class Finding(Enum):
     """What an authority says about one criterion or postcondition."""
 
@@ -157,7 +162,7 @@ class Finding(Enum):
 class Evidence:
     """An authority's answer about one subject, bound to the tree it was looked at in."""
 
-    subject: str  # a criterion's id, or "postcondition"
+    subject: str  # a criterion's id, or POSTCONDITION and what was to be so
     finding: Finding
     authority: str
     source: str  # what was asked: a command line, a ref
@@ -176,6 +181,7 @@ class Step:
     evidence: tuple[Evidence, ...]
     state: JsonObject  # the state the evidence justifies
     observation: str
+    before: str  # as Head has it
     stopped: Stopped | None = None
 
 

@@ -45,6 +45,11 @@ def redact(text: str, held: tuple[str, ...] = ()) -> str:
     return text
 
 
+def clean(output: bytes) -> str:
+    """What a command wrote, as it may go on: printable first, so that nothing hides a secret."""
+    return redact(printable(output.decode("utf-8", "replace")))
+
+
 _CONTROL = re.compile(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]"  # CSI
     r"|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?"  # OSC, DCS, SOS, PM, APC

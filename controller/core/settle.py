@@ -2,9 +2,9 @@
 
 from controller.core.action import Finish
 from controller.core.head import Stop, Stopped
-from controller.core.observation import bounded, correction
-from controller.core.projection import project
-from controller.core.records import Effect, Evidence, Finding, Outcome, Status, Step
+from controller.core.observation import bounded
+from controller.core.projection import corrected, project
+from controller.core.records import POSTCONDITION, Effect, Evidence, Finding, Outcome, Status, Step
 from controller.core.rules import Rules
 
 
@@ -16,21 +16,21 @@ def settle(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...], rul
     """
     base = effect.candidate.base
     broken = [item for item in evidence
-              if item.subject == "postcondition" and item.finding is not Finding.VERIFIED]
+              if item.subject.startswith(POSTCONDITION) and item.finding is not Finding.VERIFIED]
     if outcome.status is Status.DONE and not broken:
-        state, text = effect.candidate.state, _told(outcome, evidence)
+        state, text, before = effect.candidate.state, _told(outcome, evidence), ""
     else:
         why = "\n".join([outcome.text, *(item.detail for item in broken)])
-        state, text = base.state, correction(
-            "Your action could not be performed, so your patch was not applied:", why,
-            base.observation)
-    return Step(effect, outcome, evidence, project(state, effect, outcome, evidence, rules),
-                text, outcome.stopped or _finished(effect, evidence, rules))
+        told = corrected(
+            base, f"Your action could not be performed, so your patch was not applied:\n{why}")
+        state, text, before = base.state, told.observation, told.before
+    return Step(effect, outcome, evidence, project(state, effect, outcome, evidence, rules), text,
+                before, outcome.stopped or (None if broken else _finished(effect, evidence, rules)))
 
 
 def _told(outcome: Outcome, evidence: tuple[Evidence, ...]) -> str:
     about = [f"- {item.subject}: {item.finding.value} ({item.source})\n{item.detail}".rstrip()
-             for item in evidence if item.subject != "postcondition"]
+             for item in evidence if not item.subject.startswith(POSTCONDITION)]
     if not about:
         return bounded(outcome.text)
     return bounded("\n".join([outcome.text, "What the checks say of your Git commit:", *about]))

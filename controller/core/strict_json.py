@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from controller.core.canonical import JsonObject, JsonValue
 
-_FENCE = re.compile(r"^```[A-Za-z0-9_-]*[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"```[A-Za-z0-9_-]{0,40}[ \t]{0,40}")
 _DIGITS = 16  # an integer of more digits is not the same number in every reader
 
 
@@ -43,7 +43,7 @@ def read_reply(raw: bytes, bounds: Bounds = Bounds()) -> JsonObject:
     stripped = text.strip()
     if stripped.startswith("{"):
         return read_object(stripped, bounds)
-    fenced = _FENCE.findall(text)
+    fenced = _fenced(text)
     if len(fenced) == 1:
         return read_object(fenced[0].strip(), bounds)
     if fenced:
@@ -77,6 +77,22 @@ def read_value(text: str, bounds: Bounds = Bounds()) -> JsonValue:
         raise NotJson(f"not JSON at {place}: {fault.msg}") from None
     _check_text(value)
     return value
+
+
+def _fenced(text: str) -> list[str]:
+    """The content of every fenced block, in one pass over the lines."""
+    found: list[str] = []
+    inside: list[str] | None = None
+    for line in text.split("\n"):
+        if not _FENCE.fullmatch(line.rstrip("\r")):
+            if inside is not None:
+                inside.append(line)
+        elif inside is None:
+            inside = []
+        else:
+            found.append("\n".join(inside))
+            inside = None
+    return found
 
 
 def _decoded(raw: bytes, bounds: Bounds) -> str:
@@ -123,10 +139,11 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _finite(text: str) -> float:
+    """A number as JSON means it: 5.0 is the integer 5."""
     number = float(text)
     if isinf(number):
         raise NotJson(f"the number {text[:20]} does not fit; write it as a string")
-    return number
+    return int(number) if number.is_integer() and abs(number) < 10**_DIGITS else number
 
 
 def _short(text: str) -> int:

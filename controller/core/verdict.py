@@ -4,6 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
+from controller.core.redact import redact
+
+_MOST = 20  # objections of one gate that are told
+
 
 class Decision(IntEnum):
     """Ordered by severity, so that the worst of several is their maximum."""
@@ -38,9 +42,14 @@ class Verdict:
 
 def judged(gate: str, objections: Iterable[Objection],
            decision: Decision = Decision.REFUSE) -> Verdict:
-    """The verdict of `gate`: ALLOW without objections, else `decision` with all of them."""
-    found = tuple(objections)
-    return Verdict(gate, decision if found else Decision.ALLOW, found)
+    """The verdict of `gate`: ALLOW without objections, else `decision` with all of them.
+
+    Beyond the first 20 they are counted. None repeats a secret of the reply.
+    """
+    found = [Objection(redact(o.path), redact(o.message)) for o in objections]
+    if len(found) > _MOST:
+        found[_MOST:] = [Objection("", f"and {len(found) - _MOST} more like these")]
+    return Verdict(gate, decision if found else Decision.ALLOW, tuple(found))
 
 
 def worst(verdicts: Iterable[Verdict]) -> Decision:

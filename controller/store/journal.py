@@ -16,8 +16,9 @@ from controller.core.budget import charged, performed, refused, rested
 from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries
 from controller.core.errors import LeaseLost, StaleHead, StateError
 from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Spent, Stop, Stopped
-from controller.core.observation import correction, line
+from controller.core.observation import line, whole
 from controller.core.ports import Alive
+from controller.core.projection import corrected
 from controller.core.records import (
     Call,
     Candidate,
@@ -84,6 +85,8 @@ class Journal:
     def begin(self, lease: Lease, candidate: Candidate, facts: Facts, call: Call) -> Effect:
         with self.tables.transaction():
             row = self._held(lease, candidate.base.version)
+            if self.tables.effect(lease.run):
+                raise StateError(f"run {lease.run} has an open effect; conclude it first")
             head = replace(candidate.base, spent=_charge(candidate.base, call))
             effect = Effect(effect_id(lease.run, head.version, candidate.transition),
                             replace(candidate, base=head), facts.source, facts.now, lease.token,
@@ -98,9 +101,8 @@ class Journal:
     def refuse(self, lease: Lease, head: Head, verdicts: tuple[Verdict, ...], call: Call) -> Head:
         objections = "\n".join(f"- {objection}" for verdict in verdicts
                                for objection in verdict.objections)
-        told = correction("Your answer was refused, and nothing happened:", objections,
-                          head.observation)
-        after = replace(head, observation=told, spent=refused(_charge(head, call)))
+        told = corrected(head, f"Your answer was refused, and nothing happened:\n{objections}")
+        after = replace(told, spent=refused(_charge(head, call)))
         with self._writing(lease.run):
             row = self._held(lease, head.version)
             self._keep(call)
@@ -109,7 +111,8 @@ class Journal:
             note(self.tables, lease.run, "refused", call.at, {
                 "version": head.version, "step": after.spent.steps,
                 "call": self._call(lease.run, call),
-                "verdicts": effects.verdicts_json(verdicts), "observation": told})
+                "verdicts": effects.verdicts_json(verdicts),
+                "observation": whole(after.observation, after.before)})
         return after
 
     def park(self, lease: Lease, candidate: Candidate, verdicts: tuple[Verdict, ...],
@@ -146,9 +149,10 @@ class Journal:
         return after
 
     def commit(self, lease: Lease, step: Step, now: datetime) -> Head:
-        base, action = step.effect.candidate.base, step.effect.candidate.transition.action
-        mark = digest([identity(action), step.outcome.summary, step.outcome.source.tree])
-        after = Head(base.run, base.version + 1, step.state, step.observation,
+        base = step.effect.candidate.base
+        document = step.effect.candidate.transition.document["action"]
+        mark = digest([document, step.outcome.summary, step.outcome.source.tree])
+        after = Head(base.run, base.version + 1, step.state, step.observation, step.before,
                      performed(base.spent, mark), base.heard, step.stopped)
         with self._writing(lease.run):
             row = self._held(lease, base.version)
@@ -245,5 +249,6 @@ def _committed(step: Step, after: Head, effect: JsonObject, state: str) -> JsonO
                     "git_commit": outcome.source.head},
         "evidence": [effects.evidence_json(item) for item in step.evidence],
         "grant": step.effect.grant, "state": state,
-        "observation": step.observation, "stopped": rows.stopped_json(step.stopped),
+        "observation": whole(step.observation, step.before),
+        "stopped": rows.stopped_json(step.stopped),
     }

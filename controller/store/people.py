@@ -7,8 +7,7 @@ from controller.core.action import parse
 from controller.core.canonical import JsonObject
 from controller.core.errors import SetupError
 from controller.core.head import Head, RunId, Stop
-from controller.core.observation import correction
-from controller.core.projection import answered
+from controller.core.projection import answered, corrected
 from controller.store import rows
 from controller.store.ledger import note, row_of
 from controller.store.tables import ConfirmationRow, RunRow, Tables
@@ -69,8 +68,8 @@ def _open(tables: Tables, run: RunId, confirmation: str) -> ConfirmationRow:
 def _declined(head: Head, asked: ConfirmationRow, reason: str) -> Head:
     action = asked.body["action"]
     assert isinstance(action, dict)
-    told = correction(f"A person declined your action ({asked.body['summary']}):",
-                      reason or "no reason given; choose another way", head.observation)
+    told = corrected(head, f"A person declined your action ({asked.body['summary']}):\n"
+                     + (reason or "no reason given; choose another way"))
     state: JsonObject = {**head.state, "confirmations": answered(
         head.state, asked.id, parse(action), "declined")}
-    return replace(head, state=state, observation=told)
+    return replace(told, state=state)

@@ -16,7 +16,8 @@ def head_json(head: Head) -> JsonObject:
     """A head, as schema `head` has it."""
     return {
         "schema": "oneshot/head@1", "run": head.run, "version": head.version, "state": head.state,
-        "observation": head.observation, "spent": asdict(head.spent), "heard": head.heard,
+        "observation": head.observation, "before": head.before, "spent": asdict(head.spent),
+        "heard": head.heard,
         "stopped": stopped_json(head.stopped),
     }
 
@@ -25,7 +26,8 @@ def head_of(row: JsonObject) -> Head:
     """The head that `head_json` wrote."""
     return Head(
         RunId(str(row["run"])), int_in(row["version"]), object_in(row["state"]),
-        str(row["observation"]), Spent(**cast("Any", row["spent"])),  # as asdict wrote it
+        str(row["observation"]), str(row["before"]),
+        Spent(**cast("Any", row["spent"])),  # as asdict wrote it
         int_in(row["heard"]), _stopped_of(row["stopped"]))
 
 

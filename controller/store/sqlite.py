@@ -1,10 +1,12 @@
 """The tables in one SQLite file: WAL, synchronous=FULL, one write lock from the first read on."""
 
 import json
+import os
 import sqlite3
+import threading
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,27 +116,50 @@ def open_tables(path: Path) -> SqliteTables:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, isolation_level=None)
-        for pragma in sql.PRAGMAS:
-            connection.execute(pragma)
-        _migrate(connection, path)
+        if not path.exists():
+            _make(path)
+        return SqliteTables(_opened(path))
     except (sqlite3.Error, OSError) as fault:
         raise StateError(f"can't open the database {path}: {fault}") from fault
-    return SqliteTables(connection)
+
+
+def _make(path: Path) -> None:
+    """Make a database aside and move it into place: nobody ever sees half of one."""
+    aside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
+    _opened(aside).close()
+    with suppress(FileExistsError):  # somebody else was first, and his is as good
+        os.link(aside, path)
+    aside.unlink()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    for pragma in sql.PRAGMAS:
+        connection.execute(pragma)
+    _migrate(connection, path)
+    return connection
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    have = connection.execute("PRAGMA user_version").fetchone()[0]
-    if have > len(MIGRATIONS):
-        raise StateError(f"{path} was written by a newer oneshot (version {have}); update oneshot")
-    if have == len(MIGRATIONS):
+    if _version(connection) == len(MIGRATIONS):
         return
     from importlib.resources import files
 
-    for number, name in enumerate(MIGRATIONS[have:], start=have + 1):
-        script = files("controller.store.migrations").joinpath(name).read_text(encoding="utf-8")
-        version = f"PRAGMA user_version = {number}"
-        connection.executescript(f"BEGIN IMMEDIATE;\n{script}\n{version};\nCOMMIT;")
+    folder = files("controller.store.migrations")
+    with SqliteTables(connection).transaction():  # whoever comes second finds it done
+        have = _version(connection)
+        if have > len(MIGRATIONS):
+            raise StateError(f"{path} was written by a newer oneshot (version {have}); "
+                             "update oneshot")
+        for name in MIGRATIONS[have:]:
+            for statement in folder.joinpath(name).read_text(encoding="utf-8").split(";\n"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
 
 
 def _columns(row: RunRow) -> tuple[str, int, str | None, str | None, str]:

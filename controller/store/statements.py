@@ -1,11 +1,11 @@
 """Every SQL statement of the SQLite tables, in one place to be read together."""
 
 PRAGMAS = (
+    "PRAGMA busy_timeout = 30000",
     "PRAGMA page_size = 8192",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
-    "PRAGMA busy_timeout = 30000",
 )
 
 RUNS = "SELECT run FROM run ORDER BY number"

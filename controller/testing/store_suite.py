@@ -96,6 +96,16 @@ def an_effect_is_open_until_it_is_committed(tables: Tables) -> None:
     assert world.store.open_effect(RUN) is None
 
 
+def an_open_effect_is_not_overwritten(tables: Tables) -> None:
+    """At most one is open; a second `begin` writes nothing."""
+    world, (lease, candidate, call) = _asked(tables)
+    facts = world.authority.observe(world.head)
+    effect = world.store.begin(lease, candidate, facts, call)
+    _raises(StateError, lambda: world.store.begin(lease, candidate, facts, call))
+    assert world.store.open_effect(RUN) == effect
+    assert world.head.spent.steps == 1
+
+
 def a_stale_head_is_refused(tables: Tables) -> None:
     """What was made for another version is not written."""
     world, (lease, candidate, call) = _asked(tables)
@@ -110,9 +120,11 @@ def artifacts_are_found_by_the_beginning_of_their_digest(tables: Tables) -> None
     with tables.transaction():
         tables.put_artifact("ab" * 32, b"one")
         tables.put_artifact("ab" * 31 + "cd", b"two")
+        tables.put_artifact("ef" * 32, b"three")
     assert tables.artifact("ab" * 32) == b"one"
+    assert tables.artifact("ef" * 4) == b"three"
     assert tables.artifact("ab" * 8) is None
-    assert tables.artifact("abab") is None
+    assert tables.artifact("efef") is None
 
 
 def a_failed_transaction_leaves_no_trace(tables: Tables) -> None:
@@ -186,6 +198,7 @@ SUITE: tuple[Callable[[Tables], None], ...] = (
     a_live_holder_is_never_taken_over,
     a_lease_that_ran_out_is_taken_over,
     an_effect_is_open_until_it_is_committed,
+    an_open_effect_is_not_overwritten,
     a_stale_head_is_refused,
     artifacts_are_found_by_the_beginning_of_their_digest,
     a_failed_transaction_leaves_no_trace,

@@ -21,6 +21,7 @@ from controller.core.errors import ModelUnavailable
 from controller.core.head import Head, Launch, Lease, Owner, RunId, Stop, Stopped
 from controller.core.ports import Clock, Executor, Model, Store
 from controller.core.records import (
+    POSTCONDITION,
     Effect,
     Evidence,
     Facts,
@@ -187,8 +188,9 @@ class ToyAuthority:
             case Finish("done"):
                 return self._criteria(outcome.source.tree)
             case Commit():
-                return (Evidence("postcondition", self.postcondition, "git", "the branch",
-                                 outcome.source.tree, self.clock.now(), "the branch has moved"),)
+                return (Evidence(
+                    POSTCONDITION + "delivered", self.postcondition, "git", "the branch",
+                    outcome.source.tree, self.clock.now(), "the branch has moved"),)
             case _:
                 return ()
 

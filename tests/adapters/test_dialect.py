@@ -55,6 +55,7 @@ def test_absent_keys_of_an_action_are_absent_again() -> None:
     ({"op": "put", "path": "/a", "value_json": "1"}, "/state_patch/0: expected op, path and"),
     ({"op": "set", "path": "/a", "value_json": "NaN"}, "/state_patch/0/value_json: NaN is not"),
     ("set", "/state_patch/0: expected op, path and value_json"),
+    ({"op": "set", "path": "/a" * 5000, "value_json": "1"}, "/state_patch/0/path: expected at"),
 ])
 def test_a_bad_operation_is_a_fault_with_its_place(operation: Any, fault: str) -> None:
     body = canonical({"expected_version": 1, "state_patch": [operation], "action": {}})

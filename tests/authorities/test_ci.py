@@ -61,8 +61,8 @@ def check(repo: Repo, base: str, tmp_path: Path) -> Callable[..., Evidence]:
                     environment=Environment(variables=(("PYTHONPATH", "."),)))
 
     def ask(commit: str, how: Check, approved: frozenset[str] = frozenset()) -> Evidence:
-        ci = LocalCI(repo, Shell(policy, tmp_path / "scratch"), (Criterion("c", "", how),), base,
-                     FixedClock())
+        shell = Shell(policy, tmp_path / "scratch", tmp_path / "child")
+        ci = LocalCI(repo, shell, (Criterion("c", "", how),), base, FixedClock())
         (evidence,) = ci.check(commit, approved)
         assert not (tmp_path / "scratch/verify").exists()
         return evidence
@@ -124,3 +124,64 @@ def test_what_a_check_comes_to(
 
     assert evidence.finding is finding
     assert detail in evidence.detail
+
+
+def test_a_new_file_that_decides_how_tests_are_run_is_left_out(
+        check: Callable[..., Evidence], committed: Committed) -> None:
+    """A conftest.py that lets every test pass; the tests beside it count."""
+    cheat = "import pytest\n@pytest.fixture(autouse=True)\ndef skip(): pytest.skip()\n"
+    commit = committed({"tests/conftest.py": cheat, "tests/test_more.py": "def test_more(): ...\n"})
+
+    evidence = check(commit, PYTEST)
+
+    assert evidence.finding is Finding.FAILING
+    assert b"1 failed, 1 passed" in evidence.output
+
+
+def test_checks_share_neither_files_nor_a_home_folder(
+        repo: Repo, base: str, tmp_path: Path) -> None:
+    (tmp_path / "scratch/home").mkdir(parents=True)
+    (tmp_path / "scratch/home/left-by-a-run").write_text("x")
+    first = "touch made $HOME/made $TMPDIR/made"
+    second = "test -e made || test -e $HOME/made || test -e $TMPDIR/made || test -n \"$(ls -A ~)\""
+    ci = LocalCI(repo, Shell(Policy(), tmp_path / "scratch", tmp_path / "child"), tuple(
+        Criterion(id, "", how) for id, how in (
+            ("first", CommandCheck(Command(("sh", "-c", first)))),
+            ("second", CommandCheck(Command(("sh", "-c", second)))),
+            ("third", FileCheck("made")))), base, FixedClock())
+
+    findings = [evidence.finding for evidence in ci.check(base, frozenset())]
+
+    assert findings == [Finding.VERIFIED, Finding.FAILING, Finding.FAILING]
+
+
+def test_a_file_is_looked_for_in_the_git_commit_and_not_behind_a_link(
+        check: Callable[..., Evidence], committed: Committed, repo: Repo, base: str) -> None:
+    assert repo.work_tree
+    repo.git("read-tree", "--reset", "-u", base)
+    (repo.work_tree / "d").symlink_to("/etc")
+    (repo.work_tree / "f").symlink_to("/etc/hostname")
+    repo.git("add", "--all", "--", ".")
+    tree = repo.git("write-tree").decode().strip()
+    commit = repo.commit_tree(tree, base, "links", Identity(), MORNING)
+
+    findings = {check(commit, FileCheck(path)).finding for path in ("d/hostname", "f")}
+
+    assert findings == {Finding.FAILING}
+
+
+def test_a_protected_folder_that_became_a_link_is_the_bases_again(
+        check: Callable[..., Evidence], repo: Repo, base: str, tmp_path: Path) -> None:
+    assert repo.work_tree
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    repo.git("read-tree", "--reset", "-u", base)
+    (repo.work_tree / "tests/test_app.py").unlink()
+    (repo.work_tree / "tests").rmdir()
+    (repo.work_tree / "tests").symlink_to(outside)
+    repo.git("add", "--all", "--", ".")
+    tree = repo.git("write-tree").decode().strip()
+    commit = repo.commit_tree(tree, base, "link", Identity(), MORNING)
+
+    assert check(commit, PYTEST).finding is Finding.FAILING
+    assert list(outside.iterdir()) == []

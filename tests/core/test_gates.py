@@ -105,7 +105,7 @@ def test_schema(action: Any, path: str, message: str) -> None:
      'expected one of "todo", "doing", "done", "dropped"; got "open"'),
     ({"questions": {f"q{i}": "?" for i in range(13)}}, "/state_patch/questions",
      "expected at most 12 entries, got 13; delete some"),
-    ({"files": {f"{i}" * 200: "x" * 300 for i in range(10, 50)}, "facts": {
+    ({"files": {f"{i}" * 140: "x" * 300 for i in range(10, 50)}, "facts": {
         f"f{i}": {"text": "x" * 400} for i in range(40)}}, "/state_patch",
      "your part of the state would be"),
 ])
@@ -115,6 +115,32 @@ def test_patch(patch: JsonObject, path: str, message: str) -> None:
 
 def test_entries_are_not_dropped_without_being_named() -> None:
     assert judged(asked(patch={"facts": None}))["decision"] == "REFUSE"
+
+
+def test_source_text_that_spells_a_nul_is_no_nul() -> None:
+    found = judged(asked({"kind": "edit", "changes": [
+        {"op": "write", "path": "a.py", "content": "NUL = '\\u0000'"}]}))
+
+    assert found["decision"] == "ALLOW"
+
+
+@pytest.mark.parametrize("pattern", [
+    "a{99999999999999999999}", "(" * 5000, "[", "(?P<a>x)(?P<a>y)"])
+def test_a_pattern_that_no_engine_takes_is_an_objection(pattern: str) -> None:
+    body = asked({"kind": "search", "pattern": pattern[:400]})
+
+    assert "not a regular expression" in judged(body)["/action/pattern"]
+
+
+def test_objections_are_counted_beyond_twenty_and_repeat_no_secret() -> None:
+    secret = "ghp_" + "a" * 36
+
+    many = judged(canonical({f"key{n}": 1 for n in range(20_000)}))
+    told = judged(asked({"kind": secret}))
+
+    assert len(many) == 22
+    assert "more like these" in many[""]
+    assert secret not in str(told)
 
 
 def test_a_nul_reaches_no_program() -> None:
@@ -172,6 +198,33 @@ def test_action_policy_refuses_paths_that_no_action_may_name(path: str) -> None:
         "regex"])
 def test_action_policy(policy: Policy, action: JsonObject, decision: str) -> None:
     assert judged(asked(action), rules(policy=policy))["decision"] == decision
+
+
+def test_what_a_person_agreed_to_is_committed_unasked_and_edited_again_only_when_asked() -> None:
+    made = rules(policy=Policy(protected_paths=("*.py",)))
+    agreed = {"changed": frozenset({"app.py"}), "agreed": frozenset({"app.py"})}
+
+    commit = judged(asked({"kind": "commit", "message": "m"}), made, **agreed)
+    again = judged(asked(edit("app.py")), made, **agreed)
+
+    assert (commit["decision"], again["decision"]) == ("ALLOW", "CONFIRM")
+
+
+def test_a_commit_holds_nothing_that_no_edit_may_name() -> None:
+    found = judged(asked({"kind": "commit", "message": "m"}),
+                   changed=frozenset({".agent-contract/policy.yaml"}))
+
+    assert found["decision"] == "REFUSE"
+    assert found["/action"].startswith(".agent-contract/policy.yaml belongs to the user")
+
+
+@pytest.mark.parametrize(("path", "decision"), [
+    ("sub/conftest.py", "CONFIRM"), ("package.json", "CONFIRM"), ("tests/test_new.py", "ALLOW")])
+def test_a_new_file_is_asked_about_when_it_decides_how_tests_are_run(
+        path: str, decision: str) -> None:
+    made = rules(policy=Policy(protected_paths=("conftest.py", "package.json", "tests")))
+
+    assert judged(asked(edit(path)), made)["decision"] == decision
 
 
 def test_a_commit_of_a_protected_file_changed_by_a_command_is_asked_about() -> None:

@@ -93,3 +93,14 @@ def test_brackets_in_strings_are_no_depth() -> None:
     body = b'{"a": "' + b"[{" * 100 + b'\\""}'
 
     assert read_reply(body, Bounds(depth=2)) == {"a": "[{" * 100 + '"'}
+
+
+def test_many_fences_are_read_in_one_pass() -> None:
+    with pytest.raises(NotJson, match="fenced blocks; send one"):
+        read_reply(b"```x\n" * 40_000)
+
+
+def test_a_whole_number_is_an_integer_however_it_is_written() -> None:
+    found = read_reply(b'{"a": 5.0, "b": 5, "c": 5e0, "d": 5.5}')
+
+    assert [type(value).__name__ for value in found.values()] == ["int", "int", "int", "float"]

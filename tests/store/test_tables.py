@@ -71,3 +71,27 @@ def test_a_changed_audit_record_is_found_by_its_number(tmp_path: Path) -> None:
         "UPDATE audit SET body = replace(body, 'write', 'wrote') WHERE number = 2")
 
     assert world.queries.broken_link(RUN) == 2
+
+
+def test_many_processes_may_be_the_first_to_open_a_database(tmp_path: Path) -> None:
+    import threading
+
+    faults: list[Exception] = []
+
+    def first(folder: Path, ready: threading.Barrier) -> None:
+        ready.wait()
+        try:
+            open_tables(folder / "oneshot.db").connection.close()
+        except StateError as fault:
+            faults.append(fault)
+
+    for number in range(10):
+        ready = threading.Barrier(6)
+        racers = [threading.Thread(target=first, args=(tmp_path / str(number), ready))
+                  for _ in range(6)]
+        for racer in racers:
+            racer.start()
+        for racer in racers:
+            racer.join()
+
+    assert faults == []

@@ -8,11 +8,10 @@ import re
 from collections.abc import Iterator
 
 from controller.core.action import Action, Command, Commit, Edit, Read, Run, Search, touched
-from controller.core.canonical import JsonValue, canonical
+from controller.core.contract import Policy
 from controller.core.glob import matches
 from controller.core.observation import quoted
 from controller.core.pointer import pointer
-from controller.core.projection import approved_paths
 from controller.core.records import Candidate, Facts
 from controller.core.rules import Rules
 from controller.core.verdict import Decision, Objection, Verdict, judged
@@ -21,12 +20,17 @@ CONTROLLED = (".git", ".agent-contract", ".agent-runtime")
 """Folders that belong to Git, the user and the controller."""
 
 
+RUNNERS = ("conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "package.json",
+           "Makefile", "jest.config.*", "vitest.config.*", ".mocharc.*", ".github/**")
+"""Files that decide how tests are run: where such names are protected, new ones are as well."""
+
+
 def action_policy(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
     """Refuse bad paths and forbidden commands; ask about protected files and listed commands."""
     action = candidate.transition.action
     refused = [*_bad_paths(action), *_commands(action, rules.policy.forbidden_commands,
                                                "the policy forbids this command")]
-    refused += [*_too_long(action, rules), *_nul(candidate.transition.document["action"])]
+    refused += [*_too_long(action, rules), *_nul(action), *_controlled(action, facts)]
     if refused:
         return judged("action policy", refused)
     asked = [*_protected(candidate, facts, rules), *_commands(
@@ -97,24 +101,56 @@ def _too_long(action: Action, rules: Rules) -> Iterator[Objection]:
 def _bad_regex(pattern: str) -> Iterator[Objection]:
     try:
         re.compile(pattern)
-    except re.error as fault:
+    except (re.error, OverflowError, RecursionError) as fault:
         yield Objection("/action/pattern", f"not a regular expression: {fault}")
 
 
-def _nul(action: JsonValue) -> list[Objection]:
-    """No program can be handed a NUL, and no text needs one."""
-    if "\\u0000" not in canonical(action).decode():
+def _nul(action: Action) -> list[Objection]:
+    """No program can be handed a NUL."""
+    words = _handed(action)
+    if not any("\0" in word for word in words):
         return []
     return [Objection("/action", "must not contain the character NUL (\\u0000)")]
 
 
-def _protected(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objection]:
-    """Files of the base only: a new test is welcome, a changed one is a person's business.
+def _handed(action: Action) -> tuple[str, ...]:
+    """Every word of the action that reaches a program as an argument."""
+    match action:
+        case Run(command):
+            return command.argv
+        case Edit(_, check):
+            return check.argv if check else ()
+        case Search(pattern, glob):
+            return (pattern, glob)
+        case Commit(message):
+            return (message,)
+        case _:
+            return ()
 
-    An edit is judged by what it names, a Git commit by what it holds: commands change files too.
+
+def _controlled(action: Action, facts: Facts) -> Iterator[Objection]:
+    """What no edit may name, no Git commit may hold either: commands change files too."""
+    for path in sorted(facts.changed) if isinstance(action, Commit) else ():
+        if path.split("/")[0] in CONTROLLED:
+            yield Objection("/action", f"{quoted(path)} belongs to the user and was changed by a "
+                            "command; put it back")
+
+
+def protected(path: str, base_paths: frozenset[str], policy: Policy) -> bool:
+    """Whether a person must agree to a change of this file.
+
+    A new test is welcome; a changed one, and what configures how tests are run, is not.
+    """
+    if not matches(path, policy.protected_paths):
+        return False
+    return path in base_paths or matches(path, RUNNERS)
+
+
+def _protected(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objection]:
+    """An edit is judged by what it names, a Git commit by what it holds: commands change files too.
     """
     action = candidate.transition.action
-    paths = set(facts.changed) if isinstance(action, Commit) else set(touched(action))
-    for path in sorted(paths - approved_paths(candidate.base.state)):
-        if path in facts.base_paths and matches(path, rules.policy.protected_paths):
+    committed = isinstance(action, Commit)
+    for path in sorted(facts.changed - facts.agreed if committed else set(touched(action))):
+        if protected(path, facts.base_paths, rules.policy):
             yield Objection("/action", f"{quoted(path)} is protected: a person must agree first")

@@ -1,4 +1,4 @@
-"""A workplace on a real checkout, and a way to perform one action there."""
+"""A workplace on a real checkout, and a way to perform one action there: the fixture `bench`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +39,7 @@ class Bench:
         return Hands(self.place)
 
     def effect(self, document: JsonObject, source: Source | None = None) -> Effect:
-        head = Head(RUN, 3, {}, "", Spent(steps=4))
+        head = Head(RUN, 3, {}, "", spent=Spent(steps=4))
         transition = Transition(3, {}, parse(document), {
             "action": document, "state_patch": {}, "expected_version": 3})
         source = source or self.git.observe(head).source
@@ -62,6 +62,6 @@ def bench(checkout: Path, tmp_path: Path) -> Bench:
     base = user.commit("HEAD")
     snapshots.restore(repo.tree_of(base))
     clock = FixedClock()
-    place = Workplace(RUN, snapshots, Shell(Policy(timeout=20, output_bytes=2_000_000), scratch),
-                      user, Identity(), Queries(MemoryTables()), clock)
-    return Bench(place, Git(snapshots, "oneshot/run-1", base, clock))
+    shell = Shell(Policy(timeout=20, output_bytes=2_000_000), scratch, scratch / "child")
+    place = Workplace(RUN, snapshots, shell, user, Identity(), Queries(MemoryTables()), clock)
+    return Bench(place, Git(snapshots, user, "oneshot/run-1", base, clock))

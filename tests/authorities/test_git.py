@@ -1,0 +1,64 @@
+"""What Git says of a run: agreements bound to content, delivery, drift."""
+
+from pathlib import Path
+
+from controller.core.canonical import JsonObject
+from controller.core.head import Head
+from controller.core.projection import as_state
+from controller.core.records import Finding
+from tests.bench import RUN, Bench
+from tests.conftest import Git
+
+
+def head(bench: Bench, **state: JsonObject) -> Head:
+    source = bench.git.observe(Head(RUN, 0, {}, "")).source
+    return Head(RUN, 0, {"source_authority": as_state(source), **state}, "")
+
+
+def test_a_person_agrees_to_content_and_not_to_a_name(bench: Bench) -> None:
+    (bench.root / "tests/test_app.py").write_text("agreed to")
+    (bench.root / "app.py").write_text("agreed to")
+    tree = bench.place.snapshots.take()
+    agreed = head(bench, confirmations={"c1": {
+        "action": "", "answer": "approved", "tree": tree,
+        "paths": ["app.py", "tests/test_app.py"]}})
+
+    at_once = bench.git.observe(agreed).agreed
+    (bench.root / "tests/test_app.py").write_text("something else")
+    later = bench.git.observe(agreed).agreed
+
+    assert at_once == {"app.py", "tests/test_app.py"}
+    assert later == {"app.py"}
+
+
+def test_drift_names_every_changed_file(bench: Bench) -> None:
+    before = head(bench)
+    (bench.root / "app.py").write_text("changed")
+    (bench.root / "new.txt").write_text("added")
+    (bench.root / "sub/data.txt").unlink()
+
+    facts = bench.git.observe(before)
+
+    assert facts.drift.splitlines()[1:] == ["  M app.py", "  A new.txt", "  D sub/data.txt"]
+    assert bench.git.observe(head(bench)).drift == ""
+
+
+def test_a_finish_is_only_as_good_as_its_delivery(
+        bench: Bench, checkout: Path, git: Git) -> None:
+    (bench.root / "new.txt").write_text("new")
+    bench.perform({"kind": "commit", "message": "New"})
+    finish = bench.effect({"kind": "finish", "result": "done", "summary": "."})
+    outcome = bench.hands.perform(finish)
+
+    delivered = bench.git.attest(finish, outcome)
+    git(checkout, "update-ref", "refs/heads/oneshot/run-1", "main")
+    moved = bench.git.attest(finish, outcome)
+
+    assert [item.finding for item in (*delivered, *moved)] == [Finding.VERIFIED, Finding.FAILING]
+    assert "of the user's repository is at" in moved[0].detail
+
+
+def test_a_failed_action_has_no_postcondition(bench: Bench) -> None:
+    effect = bench.effect({"kind": "commit", "message": "Nothing"})
+
+    assert bench.git.attest(effect, bench.hands.perform(effect)) == ()
