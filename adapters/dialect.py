@@ -74,18 +74,6 @@ def from_ops(body: bytes, usage: Usage) -> Reply:
     return Reply(canonical({**document, "state_patch": patch, "action": _present(action)}), usage)
 
 
-def to_ops(document: JsonObject) -> JsonObject:
-    """A transition of the merge dialect in the ops dialect: the inverse of `from_ops`."""
-    patch = document["state_patch"]
-    assert isinstance(patch, dict)
-    operations: list[JsonValue] = []
-    for path, value in _leaves(patch, ""):
-        deleted = value is None
-        operations.append({"op": "delete" if deleted else "set", "path": path,
-                           "value_json": None if deleted else canonical(value).decode()})
-    return {**document, "state_patch": operations}
-
-
 def _patch(operations: list[JsonValue]) -> JsonObject:
     patch: JsonObject = {}
     for index, operation in enumerate(operations):
@@ -122,14 +110,6 @@ def _value(text: str, index: int) -> JsonValue:
         return read_value(text)
     except NotJson as fault:
         raise NotJson(f"/state_patch/{index}/value_json: {fault}") from None
-
-
-def _leaves(patch: JsonObject, path: str) -> list[tuple[str, JsonValue]]:
-    found: list[tuple[str, JsonValue]] = []
-    for key, value in patch.items():
-        at = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
-        found += _leaves(value, at) if isinstance(value, dict) and value else [(at, value)]
-    return found
 
 
 def _present(value: JsonValue) -> JsonValue:

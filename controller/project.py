@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import contracts
-from controller.core.action import command
 from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
 from controller.core.contract import (
     Check,
@@ -23,6 +22,7 @@ from controller.core.contract import (
     Policy,
 )
 from controller.core.errors import SetupError
+from controller.core.parse import command
 from controller.core.pointer import pointer
 from controller.core.prompt import CONTRACT_LIMIT, SKILL_LIMIT, stable
 from controller.core.rules import Rules, definitions, inlined, properties, transition_schema

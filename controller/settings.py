@@ -1,7 +1,6 @@
 """The only reader of the environment: where things live and which keys are held."""
 
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +18,6 @@ class Settings:
     cache: Path
     path: str
     keys: dict[str, str] = field(repr=False)
-    python: str = sys.executable
 
     def find(self, program: str) -> str | None:
         """The absolute path of a program on PATH, or None."""

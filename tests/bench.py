@@ -9,10 +9,10 @@ from controller.actions.hands import Hands
 from controller.actions.workplace import Workplace
 from controller.authorities.git import Git
 from controller.commands import Shell
-from controller.core.action import parse
 from controller.core.canonical import JsonObject
 from controller.core.contract import Policy
 from controller.core.head import Head, RunId, Spent
+from controller.core.parse import parse
 from controller.core.records import Candidate, Effect, Outcome, Source, Transition, effect_id
 from controller.repo import Identity, Repo, create, open_checkout
 from controller.snapshots import Snapshots

@@ -1,5 +1,6 @@
 """The loop: what a step does to the head, and what survives when it dies anywhere."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from controller.core.records import Finding
 from controller.store.people import Desk
 from controller.testing.clock import MORNING
 from controller.testing.crash import Countdown, Died, dying_at
-from controller.testing.world import RUN, World, command, rules
+from controller.testing.world import RUN, World, Wrap, command, rules
 
 FACT: dict[str, Any] = {"facts": {"cause": {"text": "app.py is broken"}}}
 
@@ -404,43 +405,64 @@ def test_resume_round_trip() -> None:
     assert pieces.files == whole.files
 
 
-def _boundaries() -> list[str]:
+def ask_people(world: World) -> None:
+    """A run that needs people: an action to allow, one to decline, a question, a message."""
+    world.rules = rules(policy=Policy(confirm_commands=("write",)))
+    world.model.replies(command("write app.py -fixed"), FACT)
+    world.model.replies(command("write test.py -weakened"))
+    world.model.replies({"kind": "ask", "question": "Which one?"})
+    world.model.replies({"kind": "commit", "message": "Fix it"})
+    world.model.replies({"kind": "finish", "result": "done", "summary": "It is fixed."})
+
+
+def go_with_people(world: World, wrap: Wrap | None = None) -> None:
+    """Run to the end, with people who answer whatever the run waits for."""
+    desk = Desk(world.tables)
+    while (head := world.go(wrap=wrap)).stopped and head.stopped.why is Stop.WAITING:
+        (waiting,) = (item for item in world.queries.confirmations(RUN)
+                      if item["status"] == "open")
+        if waiting["kind"] == "question":
+            desk.say(RUN, "The left one", MORNING)
+        else:
+            desk.answer(RUN, str(waiting["id"]), approve=waiting["id"] == "c1",
+                        reason="not the tests", now=MORNING)
+
+
+def play(scenario: Callable[[World], None]) -> World:
     world = World()
-    solve(world)
-    proved(world)
-    countdown = Countdown(-1)
-    world.go(wrap=dying_at(countdown))
-    return countdown.passed
-
-
-BOUNDARIES = _boundaries()
-
-
-@pytest.mark.parametrize("boundary", range(len(BOUNDARIES)),
-                         ids=[f"{i}-{name.replace(' ', '-')}" for i, name in enumerate(BOUNDARIES)])
-def test_dying_anywhere_ends_in_the_same_head(boundary: int) -> None:
-    expected = _whole()
-    world = World()
-    solve(world)
+    scenario(world)
     proved(world)
     world.open()
+    return world
+
+
+def _boundaries(scenario: Callable[[World], None]) -> list[tuple[Callable[[World], None], int]]:
+    """Every point between two calls of a run in one piece."""
+    world, countdown = play(scenario), Countdown(-1)
+    go_with_people(world, dying_at(countdown))
+    return [(scenario, number) for number in range(len(countdown.passed))]
+
+
+@pytest.mark.parametrize(("scenario", "boundary"), [
+    *_boundaries(solve), *_boundaries(ask_people)],
+    ids=lambda value: value.__name__ if callable(value) else str(value))
+def test_dying_anywhere_ends_in_the_same_head(
+        scenario: Callable[[World], None], boundary: int) -> None:
+    expected, world = play(scenario), play(scenario)
+    go_with_people(expected)
     with pytest.raises(Died):
-        world.go(wrap=dying_at(Countdown(boundary)))
-    assert world.tables.run(RUN).holder is not None  # type: ignore[union-attr]  # it was opened
+        go_with_people(world, dying_at(Countdown(boundary)))
+    row = world.tables.run(RUN)
+    assert row is not None
+    assert row.holder is not None
 
     world.alive = False
-    head = world.go()
+    go_with_people(world)
 
-    assert head == expected.head
+    assert world.head == expected.head
+    assert world.head.stopped is not None
+    assert world.head.stopped.why is Stop.FINISHED
     assert world.files.now == expected.files.now
     assert world.files.branch == expected.files.branch
     assert world.queries.broken_link(RUN) is None
     assert kinds(world) == kinds(expected)
-
-
-def _whole() -> World:
-    world = World()
-    solve(world)
-    proved(world)
-    world.go()
-    return world

@@ -1,4 +1,4 @@
-"""Search this run's own audit trail and artifacts: history on demand, never by default."""
+"""Search this run's own audit trail and artifacts: on demand, never by default."""
 
 from collections.abc import Iterator
 

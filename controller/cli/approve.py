@@ -9,11 +9,11 @@ from controller.cli.show import next_commands, talk
 from controller.settings import from_environment
 
 
-@click.command()
+@click.command("approve")
 @click.argument("confirmation", metavar="ID")
 @click.option("--run", "name", metavar="RUN", help="Another run than the last one.")
 @click.pass_obj
-def approve(folder: Path, confirmation: str, name: str | None) -> None:
+def command(folder: Path, confirmation: str, name: str | None) -> None:
     """Allow the action that waits as ID. It is judged again before it is done."""
     answer(folder, name, confirmation, approve=True)
 

@@ -35,7 +35,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
         module = import_module(f"controller.cli.{COMMANDS[cmd_name][1]}")
-        found: click.Command = getattr(module, cmd_name)
+        found: click.Command = module.command
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str],

@@ -51,11 +51,11 @@ class Stage:
             settings.home, self.folder / "cache/oneshot", settings.path, {}))
 
 
-@click.command()
+@click.command("demo")
 @click.option("--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
               help="Play there and keep it (the folder must be new).")
 @click.pass_context
-def demo(context: click.Context, folder: Path | None) -> None:
+def command(context: click.Context, folder: Path | None) -> None:
     """Fix two bugs in a small repository in 16 steps. The model is a script, the rest is real."""
     _needs_pytest()
     stage = _set_up(folder)

@@ -42,11 +42,11 @@ class Seen:
     why: str
 
 
-@click.command()
+@click.command("init")
 @click.option("--goal", help="What should be true afterwards.")
 @click.option("--test", "test", help="The command that must pass, as one line.")
 @click.pass_obj
-def init(folder: Path, goal: str | None, test: str | None) -> None:
+def command(folder: Path, goal: str | None, test: str | None) -> None:
     """Write .agent-contract/ for this repository. Files that are there are kept."""
     settings = from_environment()
     place = open_place(folder, settings, make=True)

@@ -10,34 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from controller.cli.show import mark, talk
-from controller.core.action import identity, parse
-from controller.core.canonical import JsonObject, entries, members
+from controller.cli.show import talk
+from controller.core.action import identity
+from controller.core.canonical import JsonObject
 from controller.core.head import RunId
-from controller.core.observation import line
+from controller.core.observation import first_line
 from controller.core.ports import Executor, Model
 from controller.core.records import Effect, Outcome, Prompt, Reply
+from controller.report.narrator import Narrator
 from controller.store.queries import Queries
 
 if TYPE_CHECKING:
     from rich.live import Live as RichLive
 
 _HEARTBEAT = 60.0  # seconds of silence before a plain view says that it is still there
-
-
-@dataclass(slots=True)
-class Narrator:
-    """Tells audit records in order, and where somebody else changed the worktree between two."""
-
-    tree: str = ""
-
-    def tell(self, record: JsonObject) -> list[str]:
-        """The record in a line for a person, after a line about drift if there was some."""
-        outcome = entries(record.get("outcome"))
-        before, self.tree = self.tree, str(outcome.get("tree") or self.tree)
-        drifted = before and outcome and outcome.get("tree_before") != before
-        drift = ["       drift: somebody else changed files; they are taken over as they are"]
-        return [*(drift if drifted else []), sentence(record)]
 
 
 @dataclass(slots=True)
@@ -142,7 +128,7 @@ class WatchedExecutor:
 
     def _doing(self, effect: Effect) -> str:
         step = effect.candidate.base.spent.steps
-        return f"step {step}: {line(identity(effect.candidate.transition.action), 100)}"
+        return f"step {step}: {first_line(identity(effect.candidate.transition.action), 100)}"
 
 
 _RECOVERY = {
@@ -150,47 +136,3 @@ _RECOVERY = {
     "workspace": "the worktree is restored to what it was before, and it is done again",
     "external": "the authority is asked whether it happened",
 }
-
-
-def sentence(record: JsonObject) -> str:
-    """An audit record in one line for a person."""
-    step, kind = record.get("step", ""), str(record["kind"])
-    failed = entries(record.get("outcome")).get("status") == "failed"
-    good = {"committed": not failed, "refused": False, "parked": None, "unknown": None}
-    sign = mark(good[kind]) if kind in good else " "
-    return f"{step!s:>4} {sign} {_what(kind, record)}"
-
-
-def _what(kind: str, record: JsonObject) -> str:  # noqa: PLR0911  (one return a kind)
-    match kind:
-        case "committed":
-            return _committed(record)
-        case "refused":
-            return f"refused: {_objections(record)}"
-        case "parked":
-            return f"waits for a person: {record['confirmation']}: {_objections(record)}"
-        case "created":
-            return f"run {record['run']} from {str(record['base'])[:12]}: {record['goal']}"
-        case "unanswered":
-            return f"the model did not answer: {line(str(record['reason']))}"
-        case "said":
-            return f"the user says: {line(str(record['text']))}"
-        case "stopped" | "resumed":
-            return f"{kind}: {entries(record.get('stopped')).get('reason', '')}"
-        case _:
-            return f"{kind} {record.get('confirmation', '')}".rstrip()
-
-
-def _committed(record: JsonObject) -> str:
-    action, stopped = entries(record["action"]), entries(record.get("stopped"))
-    summary = str(entries(record["outcome"])["summary"])
-    said = f"{line(identity(parse(action)), 70)} → {line(summary, 60)}"
-    end = f" | {stopped['why']}: {stopped['reason']}" if stopped else ""
-    return f"v{record['version']} {said}{end}"
-
-
-def _objections(record: JsonObject) -> str:
-    found = [f"{objection['path']}: {objection['message']}".removeprefix(": ")
-             for verdict in map(entries, members(record.get("verdicts")))
-             for objection in map(entries, members(verdict["objections"]))]
-    return line("; ".join(found), 200)

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import click
 
-from controller.cli.live import Narrator, sentence
 from controller.cli.place import open_place
 from controller.cli.show import line
+from controller.report.narrator import Narrator, sentence
 from controller.settings import from_environment
 
 
-@click.command()
+@click.command("log")
 @click.argument("name", metavar="[RUN]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Records as JSON lines.")
 @click.pass_obj
-def log(folder: Path, name: str | None, as_json: bool) -> None:
+def command(folder: Path, name: str | None, as_json: bool) -> None:
     """List every step, refusal and answer of a run (the last one by default)."""
     import json
 

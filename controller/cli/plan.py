@@ -17,19 +17,19 @@ from controller.core.head import Head
 from controller.core.prompt import render
 from controller.core.records import Call, Prompt, Reply
 from controller.core.verdict import Decision, Verdict, worst
-from controller.launch import launch as open_run
-from controller.loop import plan as consider
+from controller.launch import launch
+from controller.loop import plan
 from controller.project import of_documents, read_project
 from controller.settings import from_environment
 from controller.store.effects import call_json, verdicts_json
 
 
-@click.command()
+@click.command("plan")
 @model_options
 @click.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt; ask no model.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.pass_obj
-def plan(folder: Path, changes: Changes, only_prompt: bool, as_json: bool) -> None:
+def command(folder: Path, changes: Changes, only_prompt: bool, as_json: bool) -> None:
     """Make one proposal for a new run and show every gate's verdict. Nothing is done.
 
     The criteria are checked once on the base, and the model is asked once.
@@ -40,11 +40,11 @@ def plan(folder: Path, changes: Changes, only_prompt: bool, as_json: bool) -> No
     asked = Nobody() if only_prompt else build_model(place, config.model, fixed.run, place.root)
     try:
         ctl = build(place, fixed, asked, keep=False)
-        head = open_run(ctl, config.test_command)
+        head = launch(ctl, config.test_command)
         if only_prompt:
             _show_prompt(render(ctl.rules, head), as_json)
             return
-        _show(head, *consider(ctl, head), as_json)
+        _show(head, *plan(ctl, head), as_json)
     finally:
         _forget(place, fixed.run)
 

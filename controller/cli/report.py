@@ -10,10 +10,10 @@ from controller.report.page import write_report
 from controller.settings import from_environment
 
 
-@click.command()
+@click.command("report")
 @click.argument("name", metavar="[RUN]", required=False)
 @click.pass_obj
-def report(folder: Path, name: str | None) -> None:
+def command(folder: Path, name: str | None) -> None:
     """Write the report page of a run (the last one by default) and print its path."""
     place = open_place(folder, from_environment())
     run = place.run(name)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from controller.cli.changes import Changes, run_options
-from controller.cli.live import Narrator, View
+from controller.cli.live import View
 from controller.cli.place import Place, open_place
 from controller.cli.run import drive_run
 from controller.cli.show import talk
@@ -14,14 +14,15 @@ from controller.core.errors import SetupError
 from controller.core.head import Launch
 from controller.core.projection import tree_of
 from controller.project import read_project
+from controller.report.narrator import Narrator
 from controller.settings import from_environment
 
 
-@click.command()
+@click.command("resume")
 @click.argument("name", metavar="[RUN]", required=False)
 @run_options
 @click.pass_obj
-def resume(folder: Path, name: str | None, changes: Changes, steps: int | None,
+def command(folder: Path, name: str | None, changes: Changes, steps: int | None,
            record: Path | None, as_json: bool, quiet: bool) -> None:
     """Go on with a run (the last one by default), after concluding what a crash left open."""
     place = open_place(folder, from_environment())

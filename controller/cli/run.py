@@ -14,17 +14,17 @@ from controller.cli.wiring import branch_of, build, build_model, recorded
 from controller.core.canonical import entries
 from controller.core.errors import ModelError
 from controller.core.head import Head, Launch, Stop
-from controller.launch import launch as open_run
-from controller.loop import run as drive
+from controller.launch import launch
+from controller.loop import run
 from controller.process import this_process
 from controller.project import of_documents, read_project
 from controller.settings import from_environment
 
 
-@click.command()
+@click.command("run")
 @run_options
 @click.pass_obj
-def run(folder: Path, changes: Changes, steps: int | None, record: Path | None, as_json: bool,
+def command(folder: Path, changes: Changes, steps: int | None, record: Path | None, as_json: bool,
         quiet: bool) -> None:
     """Start a run of the contract in this repository and step until it ends or must stop."""
     place = open_place(folder, from_environment(), make=True)
@@ -41,10 +41,10 @@ def run(folder: Path, changes: Changes, steps: int | None, record: Path | None, 
 
 def _mention_others(place: Place, as_json: bool) -> None:
     """Another run that has not ended is no obstacle, but worth a word."""
-    for run in place.queries.runs()[-1:]:
-        head = place.queries.head(run)
+    for other in place.queries.runs()[-1:]:
+        head = place.queries.head(other)
         if not as_json and (head.stopped is None or head.stopped.why is Stop.WAITING):
-            talk(f"note: run {run} has not ended; from now on name it: oneshot status {run}")
+            talk(f"note: run {other} has not ended; from now on name it: oneshot status {other}")
 
 
 def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = None,
@@ -57,10 +57,10 @@ def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = 
     with shown(view):
         if new:
             view.waiting("checking every criterion on the base")
-            _warn(open_run(ctl, config.test_command), view)
+            _warn(launch(ctl, config.test_command), view)
         view.waiting("taking the lease")
         try:
-            head = drive(ctl, this_process(), steps)
+            head = run(ctl, this_process(), steps)
         except ModelError:
             talk(f"run {fixed.run} is kept as it is; `oneshot resume` goes on")
             raise

@@ -9,11 +9,11 @@ from controller.cli.show import talk
 from controller.settings import from_environment
 
 
-@click.command()
+@click.command("say")
 @click.argument("text")
 @click.option("--run", "name", metavar="RUN", help="Another run than the last one.")
 @click.pass_obj
-def say(folder: Path, text: str, name: str | None) -> None:
+def command(folder: Path, text: str, name: str | None) -> None:
     """Tell a run something. Its next step sees it once; an open question is answered by it."""
     if not text.strip():
         raise click.UsageError("expected a text to say, got an empty one")

@@ -2,12 +2,16 @@
 
 import json
 import sys
+from typing import TextIO
 
 import click
 
 from controller.core.canonical import JsonObject
 from controller.core.head import Head, Stop
 from controller.core.redact import printable
+from controller.report.narrator import MARKS
+
+_ASCII = str.maketrans({"✓": "+", "✗": "x", "→": "->", "…": "..."})
 
 CODES = {Stop.FINISHED: 0, Stop.WAITING: 8, Stop.LIMIT: 3, Stop.STUCK: 5}
 """Why a run stands still -> the exit code of the command that drove it there."""
@@ -30,18 +34,17 @@ def json_line(value: JsonObject) -> None:
 
 def line(text: str = "") -> None:
     """A line of output, with nothing in it that could move the cursor."""
-    click.echo(_encodable(printable(text)))
+    click.echo(_encodable(printable(text), sys.stdout))
 
 
 def talk(text: str) -> None:
     """A line for people, on stderr."""
-    click.echo(_encodable(printable(text)), err=True)
+    click.echo(_encodable(printable(text), sys.stderr), err=True)
 
 
 def mark(good: bool | None) -> str:
-    """A mark for yes, no and unknown, in ASCII where the terminal has nothing better."""
-    marks = {True: ("✓", "+"), False: ("✗", "x"), None: ("?", "?")}[good]
-    return marks[0] if _encodable(marks[0]) == marks[0] else marks[1]
+    """A mark for yes, no and unknown."""
+    return MARKS[good]
 
 
 def table(rows: list[tuple[str, ...]]) -> None:
@@ -58,6 +61,11 @@ def next_commands(*commands: str) -> None:
         talk(f"  {command}")
 
 
-def _encodable(text: str) -> str:
-    encoding = sys.stdout.encoding or "ascii"
-    return text.encode(encoding, "replace").decode(encoding)
+def _encodable(text: str, stream: TextIO) -> str:
+    """The text as the stream can take it, in ASCII where it has nothing better."""
+    encoding = stream.encoding or "ascii"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+    return text

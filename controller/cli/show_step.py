@@ -4,16 +4,16 @@ from pathlib import Path
 
 import click
 
-from controller.cli.live import sentence
 from controller.cli.place import Place, open_place
 from controller.cli.show import document, line
 from controller.core.canonical import JsonObject, JsonValue, entries
 from controller.core.errors import SetupError
 from controller.core.head import RunId
+from controller.report.narrator import sentence
 from controller.settings import from_environment
 
 
-@click.command()
+@click.command("show")
 @click.argument("step", type=int)
 @click.argument("name", metavar="[RUN]", required=False)
 @click.option("--prompt", "part", flag_value="prompt", help="The exact bytes that were sent.")
@@ -26,7 +26,7 @@ from controller.settings import from_environment
 @click.option("--output", "part", flag_value="output", help="The whole output of the command.")
 @click.option("--json", "as_json", is_flag=True, help="The audit record as one JSON document.")
 @click.pass_obj
-def show(folder: Path, step: int, name: str | None, part: str | None, as_json: bool) -> None:
+def command(folder: Path, step: int, name: str | None, part: str | None, as_json: bool) -> None:
     """Show step STEP of a run (the last one by default), or one part of it."""
     place = open_place(folder, from_environment())
     run = place.run(name)

@@ -12,12 +12,12 @@ from controller.process import alive
 from controller.settings import from_environment
 
 
-@click.command()
+@click.command("status")
 @click.argument("name", metavar="[RUN]", required=False)
 @click.option("--all", "every", is_flag=True, help="Every run, a line each.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.pass_obj
-def status(folder: Path, name: str | None, every: bool, as_json: bool) -> None:
+def command(folder: Path, name: str | None, every: bool, as_json: bool) -> None:
     """Show where a run (the last one by default) stands."""
     place = open_place(folder, from_environment())
     if every:

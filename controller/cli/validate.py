@@ -13,10 +13,10 @@ from controller.project import FOLDER, read_project
 from controller.settings import checkout_root
 
 
-@click.command()
+@click.command("validate")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.pass_obj
-def validate(folder: Path, as_json: bool) -> None:
+def command(folder: Path, as_json: bool) -> None:
     """Check the contract, policy and config, offline. Faults come as file:line:col."""
     root = checkout_root(folder.absolute())
     try:

@@ -1,15 +1,12 @@
 """What a model may ask the controller to do: nine kinds, each a value.
 
-The kinds and their fields are written down for models in the schema `transition`; `parse` trusts
-that the schema gate has been there.
+The kinds and their fields are written down for models in the schema `transition`.
 """
 
 import shlex
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, TypeAlias, cast
-
-from controller.core.canonical import JsonObject
+from typing import Literal, TypeAlias
 
 
 class EffectClass(Enum):
@@ -151,54 +148,6 @@ class Finish:
 Action: TypeAlias = Read | Search | Edit | Run | Commit | Recall | Ask | Wait | Finish
 
 
-def parse(document: JsonObject) -> Action:
-    """The action that a JSON object accepted by the schema gate describes."""
-    field = cast("dict[str, str]", document)  # the schema gate has checked the types
-    match document["kind"]:
-        case "read":
-            return Read(tuple(_file_range(item) for item in _objects(document, "files")))
-        case "search":
-            return Search(field.get("pattern") or "", field.get("glob") or "**")
-        case "edit":
-            changes = tuple(_change(item) for item in _objects(document, "changes"))
-            check = document.get("check")
-            return Edit(changes, command(check) if isinstance(check, dict) else None)
-        case "run":
-            return Run(command(document))
-        case _:
-            return _parse_rest(document)
-
-
-def _parse_rest(document: JsonObject) -> Action:
-    field = cast("dict[str, str]", document)  # the schema gate has checked the types
-    match document["kind"]:
-        case "commit":
-            return Commit(field["message"])
-        case "recall":
-            return Recall(field["query"])
-        case "ask":
-            return Ask(field["question"])
-        case "wait":
-            return Wait(int(field["seconds"]), field.get("reason") or "")
-        case "finish":
-            result: Literal["done", "impossible"] = (
-                "impossible" if field["result"] == "impossible" else "done")
-            return Finish(result, field["summary"])
-        case kind:
-            raise ValueError(f"BUG: the schema gate let the action kind {kind!r} through")
-
-
-def command(document: JsonObject) -> Command:
-    """The command in `{"argv": […]}` or `{"shell": "…"}`, with its `timeout` if it names one."""
-    limit = document.get("timeout")
-    timeout = limit if isinstance(limit, int) else None
-    match document:
-        case {"argv": [_, *_] as argv}:
-            return Command(tuple(str(word) for word in argv), timeout)
-        case _:
-            return Command(("sh", "-c", str(document.get("shell") or "")), timeout)
-
-
 def effect_class(action: Action) -> EffectClass:
     """The rule that recovery follows for this action. Ours to say, never the model's."""
     match action:
@@ -238,29 +187,6 @@ def identity(action: Action) -> str:  # noqa: C901, PLR0911  (one return a kind)
             return f"wait {seconds} s"
         case Finish(result):
             return f"finish ({result})"
-
-
-def _objects(document: JsonObject, key: str) -> list[JsonObject]:
-    return cast("list[JsonObject]", document[key])  # the schema gate has checked the types
-
-
-def _file_range(item: JsonObject) -> FileRange:
-    first, last = item.get("first"), item.get("last")
-    return FileRange(str(item["path"]), first if isinstance(first, int) else 1,
-                     last if isinstance(last, int) else None)
-
-
-def _change(item: JsonObject) -> Change:
-    field = cast("dict[str, str]", item)  # the schema gate has checked the types
-    match item["op"]:
-        case "replace":
-            return Replace(field["path"], field["old"], field["new"])
-        case "write":
-            return Write(field["path"], field["content"])
-        case "delete":
-            return Delete(field["path"])
-        case _:
-            return Move(field["path"], field["to"])
 
 
 def _paths(change: Change) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ Read from `.agent-contract/` by `controller.project`, which checks them against 
 `contracts/schemas/` first; nothing here is ever written by a model.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from controller.core.action import Command
@@ -111,4 +111,4 @@ class Config:
     limits: Limits = Limits()
     domain: str = "coding"
     skill: str | None = None
-    test_command: str | None = field(default=None)
+    test_command: str | None = None

@@ -36,10 +36,10 @@ def quoted(path: str) -> str:
     return path if path.isprintable() else json.dumps(path)
 
 
-def line(text: str, limit: int = 160) -> str:
+def first_line(text: str, limit: int = 160) -> str:
     """The first line of `text`, cut to `limit` characters.
 
-    >>> line("one\\ntwo")
+    >>> first_line("one\\ntwo")
     'one'
     """
     first = text.strip().split("\n", 1)[0]

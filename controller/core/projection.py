@@ -6,7 +6,7 @@ from controller.core.action import Action, Edit, Run, identity
 from controller.core.canonical import JsonObject, JsonValue, digest_bytes, entries, members
 from controller.core.glob import matches
 from controller.core.head import Head, Message, Spent
-from controller.core.observation import LIMIT, bounded, line
+from controller.core.observation import LIMIT, bounded, first_line
 from controller.core.records import Effect, Evidence, Facts, Outcome, Source, Status
 from controller.core.rules import Rules
 
@@ -74,7 +74,7 @@ def answered(state: JsonObject, grant: str, action: Action, answer: str,
     """
     known = sorted(entries(state.get("confirmations")).items(), key=lambda item: int(item[0][1:]))
     return {**dict(known[-_CONFIRMATIONS + 1:]),
-            grant: {"action": line(identity(action)), "answer": answer, **(agreed or {})}}
+            grant: {"action": first_line(identity(action)), "answer": answer, **(agreed or {})}}
 
 
 def agreements(state: JsonObject) -> tuple[tuple[str, frozenset[str]], ...]:
@@ -104,7 +104,8 @@ def _criteria(state: JsonObject, evidence: tuple[Evidence, ...], step: int,
         if item.subject in ids:
             baseline = entries(known.get(item.subject)).get("baseline")
             known[item.subject] = {
-                "finding": item.finding.value, "tree": item.tree, "detail": line(item.detail, 300),
+                "finding": item.finding.value, "tree": item.tree,
+                "detail": first_line(item.detail, 300),
                 "step": step, **({"baseline": baseline} if baseline else {})}
     return known
 
@@ -115,8 +116,8 @@ def _recent(state: JsonObject, effect: Effect, outcome: Outcome, rules: Rules) -
         return []
     entry: JsonObject = {
         "step": effect.candidate.base.spent.steps,
-        "action": line(identity(effect.candidate.transition.action)),
-        "result": line(outcome.summary or outcome.text),
+        "action": first_line(identity(effect.candidate.transition.action)),
+        "result": first_line(outcome.summary or outcome.text),
         "tree_changed": outcome.source.tree != effect.source.tree,
     }
     return [*members(state.get("recent")), entry][-keep:]
@@ -124,5 +125,6 @@ def _recent(state: JsonObject, effect: Effect, outcome: Outcome, rules: Rules) -
 
 def _runtime(action: Run | Edit, outcome: Outcome) -> JsonObject:
     command = action.command if isinstance(action, Run) else action.check
-    return {"action": line(str(command)), "result": line(outcome.summary or outcome.text),
+    result = first_line(outcome.summary or outcome.text)
+    return {"action": first_line(str(command)), "result": result,
             "tree": outcome.source.tree, "artifact": digest_bytes(outcome.output)}

@@ -41,6 +41,7 @@ def _finished(effect: Effect, evidence: tuple[Evidence, ...], rules: Rules) -> S
     if not isinstance(effect.candidate.transition.action, Finish):
         return None
     verified = {item.subject for item in evidence if item.finding is Finding.VERIFIED}
-    if all(criterion.id in verified for criterion in rules.contract.success_criteria):
-        return Stopped(Stop.FINISHED, f"{len(verified)} of {len(verified)} criteria are proved")
+    wanted = [criterion.id for criterion in rules.contract.success_criteria]
+    if all(id in verified for id in wanted):
+        return Stopped(Stop.FINISHED, f"{len(wanted)} of {len(wanted)} criteria are proved")
     return None

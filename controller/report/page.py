@@ -6,10 +6,13 @@ from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
+from controller.core.action import identity
 from controller.core.canonical import JsonObject, JsonValue, entries, members
 from controller.core.head import Head, RunId
-from controller.core.observation import bounded, line
+from controller.core.observation import bounded, first_line
+from controller.core.parse import parse
 from controller.core.redact import printable
+from controller.report.narrator import drifted_from, objections
 from controller.store.queries import Queries
 
 _STEP = 6000  # bytes of an observation that the page shows
@@ -44,7 +47,8 @@ def render_report(queries: Queries, run: RunId) -> str:
     records, head = list(queries.audit(run)), queries.head(run)
     steps = [record for record in records if record["kind"] in ("committed", "refused", "parked")]
     return printable(environment.from_string(source).render(
-        launch=queries.launch(run), head=head, verdict=_verdict(head), criteria=_criteria(head),
+        launch=queries.launch(run), head=head, ending=_ending(head),
+        chain=queries.broken_link(run), criteria=_criteria(head),
         evidence=_last_evidence(steps), waiting=[
             item for item in queries.confirmations(run) if item["status"] == "open"],
         answers=[{**r, "at": _minute(r)} for r in records
@@ -53,7 +57,7 @@ def render_report(queries: Queries, run: RunId) -> str:
         refusals=sum(record["kind"] == "refused" for record in steps)))
 
 
-def _verdict(head: Head) -> str:
+def _ending(head: Head) -> str:
     if head.stopped is None:
         return "not finished"
     return {"finished": "proved done", "waiting": "waits for a person", "limit": "out of budget",
@@ -74,16 +78,14 @@ def _last_evidence(steps: list[JsonObject]) -> dict[str, JsonObject]:
 
 
 def _steps(steps: list[JsonObject]) -> Iterator[JsonObject]:
-    from controller.core.action import identity, parse
-
     for record in steps:
         action, outcome = entries(record.get("action")), entries(record.get("outcome"))
-        objections = _objections(record)
+        found: list[JsonValue] = [*objections(record)]
         yield {
             "number": record["step"], "version": record["version"], "bytes": _size(record),
             "kind": "failed" if outcome.get("status") == "failed" else record["kind"],
-            "at": _minute(record), "objections": objections,
-            "action": identity(parse(action)) if action else line(str(objections[0])),
+            "at": _minute(record), "objections": found,
+            "action": identity(parse(action)) if action else first_line(str(found[0])),
             "result": outcome.get("summary") or "",
             "patch": _pretty(record.get("patch")), "document": _pretty(action),
             "observation": bounded(str(record.get("observation") or ""), _STEP),
@@ -92,12 +94,6 @@ def _steps(steps: list[JsonObject]) -> Iterator[JsonObject]:
 
 def _minute(record: JsonObject) -> str:
     return str(record["at"])[:16].replace("T", " ") + " UTC"
-
-
-def _objections(record: JsonObject) -> list[JsonValue]:
-    return [f"{verdict['gate']}: {objection['path']}: {objection['message']}"
-            for verdict in map(entries, members(record.get("verdicts")))
-            for objection in map(entries, members(verdict["objections"]))]
 
 
 def _bars(steps: list[JsonObject]) -> list[Bar]:
@@ -116,12 +112,7 @@ def _size(record: JsonObject) -> int:
 def _drifts(steps: list[JsonObject]) -> list[JsonValue]:
     """The steps before which somebody else changed the worktree."""
     return [after["step"] for before, after in pairwise(steps)
-            if _tree(before, "tree") and _tree(after, "tree_before")
-            and _tree(before, "tree") != _tree(after, "tree_before")]
-
-
-def _tree(record: JsonObject, key: str) -> JsonValue:
-    return entries(record.get("outcome")).get(key)
+            if drifted_from(str(entries(before.get("outcome")).get("tree") or ""), after)]
 
 
 def _pretty(value: JsonValue) -> str:

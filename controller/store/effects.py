@@ -4,10 +4,10 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, cast
 
-from controller.core.action import parse
 from controller.core.canonical import JsonObject, JsonValue, digest_bytes, members
 from controller.core.head import Head, RunId
 from controller.core.merge import merge
+from controller.core.parse import parse
 from controller.core.records import (
     Call,
     Candidate,

@@ -16,7 +16,7 @@ from controller.core.budget import charged, performed, refused, rested
 from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries
 from controller.core.errors import LeaseLost, StaleHead, StateError
 from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Spent, Stop, Stopped
-from controller.core.observation import line, whole
+from controller.core.observation import first_line, whole
 from controller.core.ports import Alive
 from controller.core.projection import corrected
 from controller.core.records import (
@@ -118,7 +118,7 @@ class Journal:
     def park(self, lease: Lease, candidate: Candidate, verdicts: tuple[Verdict, ...],
              call: Call) -> Head:
         head = candidate.base
-        action = line(identity(candidate.transition.action))
+        action = first_line(identity(candidate.transition.action))
         asked = f"c{head.spent.steps + 1}"
         after = replace(head, spent=_charge(head, call), stopped=Stopped(
             Stop.WAITING, f"a person must answer {asked}: {action}"))
@@ -243,7 +243,7 @@ def _committed(step: Step, after: Head, effect: JsonObject, state: str) -> JsonO
         "version": after.version, "step": after.spent.steps, "effect": step.effect.id,
         "call": effect["call"], "action": document["action"], "patch": document["state_patch"],
         "outcome": {"status": outcome.status.value,
-                    "summary": line(outcome.summary or outcome.text),
+                    "summary": first_line(outcome.summary or outcome.text),
                     "artifact": digest_bytes(outcome.output) if outcome.output else None,
                     "tree_before": step.effect.source.tree, "tree": outcome.source.tree,
                     "git_commit": outcome.source.head},

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from controller.core.action import parse
 from controller.core.canonical import JsonObject
 from controller.core.errors import SetupError
 from controller.core.head import Head, RunId, Stop
+from controller.core.parse import parse
 from controller.core.projection import answered, corrected
 from controller.store import rows
 from controller.store.ledger import note, row_of

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, cast
 
 from controller.core.head import Lease
-from controller.core.ports import Executor, Model, Store
+from controller.core.ports import Authority, Executor, Model, Store
 from controller.testing.world import Wrap
 
 
@@ -74,5 +74,6 @@ class _Kept:
 def dying_at(countdown: Countdown) -> Wrap:
     """Ports that die where the countdown says. The lease is left held, as by a dead process."""
     return Wrap(model=lambda model: cast("Model", _Mortal(model, countdown)),
+                authority=lambda authority: cast("Authority", _Mortal(authority, countdown)),
                 executor=lambda executor: cast("Executor", _Mortal(executor, countdown)),
                 store=lambda store: cast("Store", _Mortal(store, countdown)))

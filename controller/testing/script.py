@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from controller.core.canonical import JsonObject
+from controller.core.canonical import JsonObject, JsonValue, canonical, entries
+from controller.core.pointer import pointer
 from controller.testing.wire import Answer, ModelRequest
 
 _SHOWN = re.compile(r"# State at version (\d+), step (\d+)")
@@ -36,3 +37,22 @@ def shown(text: str) -> tuple[int, int]:
     found = _SHOWN.findall(text)
     assert len(found) == 1, f"expected one state in the prompt, got {len(found)}"
     return int(found[0][0]), int(found[0][1])
+
+
+def to_ops(document: JsonObject) -> JsonObject:
+    """A transition with its patch as the list of operations that strict schemas want."""
+    patch = entries(document["state_patch"])
+    operations: list[JsonValue] = []
+    for path, value in _leaves(patch, ""):
+        deleted = value is None
+        operations.append({"op": "delete" if deleted else "set", "path": path,
+                           "value_json": None if deleted else canonical(value).decode()})
+    return {**document, "state_patch": operations}
+
+
+def _leaves(patch: JsonObject, path: str) -> list[tuple[str, JsonValue]]:
+    found: list[tuple[str, JsonValue]] = []
+    for key, value in patch.items():
+        at = path + pointer(key)
+        found += _leaves(value, at) if isinstance(value, dict) and value else [(at, value)]
+    return found

@@ -11,11 +11,10 @@ from adapters.anthropic_api import AnthropicApi
 from adapters.child import Child
 from adapters.claude_cli import ClaudeCli
 from adapters.codex_cli import CodexCli
-from adapters.dialect import to_ops
 from adapters.openai_api import OpenAiApi
 from controller.core.canonical import JsonObject
 from controller.core.ports import Model
-from controller.testing.script import Encode
+from controller.testing.script import Encode, to_ops
 
 TIMEOUT = 60.0
 PATH = "/usr/local/bin:/usr/bin:/bin"

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from adapters.dialect import from_ops, merge_schema, ops_schema, to_ops
+from adapters.dialect import from_ops, merge_schema, ops_schema
 from controller.core.canonical import JsonObject, canonical
 from controller.core.records import Usage
 from controller.core.strict_json import read_reply
+from controller.testing.script import to_ops
 from controller.testing.world import rules
 from tests.core.test_merge import objects
 from tests.test_schemas import walk

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.dialect import to_ops
 from controller.core.canonical import JsonObject
 from controller.testing.model_server import ModelServer
-from controller.testing.script import Encode, Script
+from controller.testing.script import Encode, Script, to_ops
 from tests.adapters.conftest import binary
 from tests.cli.conftest import DEMO, Shop
 from tests.conftest import Git

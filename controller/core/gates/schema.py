@@ -3,9 +3,9 @@
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from controller.core.action import parse
 from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
 from controller.core.errors import Refused
+from controller.core.parse import parse
 from controller.core.pointer import nearest, pointer
 from controller.core.records import Transition
 from controller.core.rules import Rules, definitions, inlined, properties
