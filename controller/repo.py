@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from controller.core.errors import SetupError, WorldError
+from controller.core.errors import WorldError
 from controller.process import SYSTEM_PATH, Ended, Job, capture, supervise
-from controller.settings import checkout_root
 
 ABSENT = ""
 """The old value of a ref that must not exist yet."""
 
-_CONFIG = {
+CONFIG = {
     "advice.detachedHead": "false",
     "commit.gpgSign": "false",
     "core.askPass": "true",
@@ -41,6 +40,7 @@ _CONFIG = {
     "safe.bareRepository": "explicit",
     "submodule.recurse": "false",
 }
+"""What every git command is told, whatever any configuration says."""
 
 _ENVIRONMENT = {
     "PATH": SYSTEM_PATH,
@@ -58,17 +58,10 @@ _ENVIRONMENT = {
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "SSH_ASKPASS_REQUIRE": "never",
-    "GIT_CONFIG_COUNT": str(len(_CONFIG)),
-    **{f"GIT_CONFIG_KEY_{i}": key for i, key in enumerate(_CONFIG)},
-    **{f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(_CONFIG.values())},
+    "GIT_CONFIG_COUNT": str(len(CONFIG)),
+    **{f"GIT_CONFIG_KEY_{i}": key for i, key in enumerate(CONFIG)},
+    **{f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(CONFIG.values())},
 }
-
-_ATTRIBUTES = "* -text !eol -filter -ident -working-tree-encoding\n"
-
-_EXCLUDE = ("__pycache__/\n*.pyc\n.pytest_cache/\n.mypy_cache/\n.ruff_cache/\n"
-            "node_modules/\n.venv/\n")
-"""What tools leave behind in any repository, whether or not it ignores it: never snapshotted."""
-
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -207,24 +200,6 @@ class Repo:
         with stdout.open("rb") as file:
             return (result.exit or 0) if result.ended is Ended.EXITED else 0, file.read(limit)
 
-    def dirty(self) -> bool:
-        """Whether a checkout differs from its last Git commit, as far as stat data tells.
-
-        No filter of the repository's runs: none is given a command.
-        """
-        try:
-            found = self.git("config", "--includes", "--name-only", "--get-regexp",
-                             r"^filter\..*\.(clean|process|required)$").decode("utf-8", "replace")
-        except WorldError:
-            found = ""  # git's way to say that there are none
-        names, count = [name for name in found.split("\n") if name], len(_CONFIG)
-        off = {"GIT_CONFIG_COUNT": str(count + len(names)),
-               **{f"GIT_CONFIG_KEY_{count + i}": name for i, name in enumerate(names)},
-               **{f"GIT_CONFIG_VALUE_{count + i}": "false" if name.endswith("required") else ""
-                  for i, name in enumerate(names)}}
-        return bool(self.git("diff-files", "--name-only", extra=off)
-                    or self.git("diff-index", "--cached", "--name-only", "HEAD", extra=off))
-
     def _environment(self) -> dict[str, str]:
         found = {**_ENVIRONMENT, "GIT_DIR": str(self.git_dir)}
         if self.work_tree:
@@ -235,51 +210,6 @@ class Repo:
 
     def _line(self, *args: str) -> str:
         return self.git(*args).decode().strip()
-
-
-def open_checkout(folder: Path) -> Repo:
-    """The user's repository around `folder`, never written but for the run's branch.
-
-    Raises SetupError when `folder` is in no checkout.
-    """
-    root = checkout_root(folder)
-    pointer = root / ".git"
-    return Repo(pointer if pointer.is_dir() else _pointed(pointer), root)
-
-
-def create(git_dir: Path, borrow: Repo) -> Repo:
-    """A bare repository of the controller's own that borrows the objects of another."""
-    repo = Repo(git_dir)
-    git_dir.mkdir(parents=True, exist_ok=True)
-    form = borrow.git("rev-parse", "--show-object-format").decode().strip()
-    repo.git("init", "--bare", "--quiet", f"--object-format={form}", str(git_dir))
-    objects = borrow.git("rev-parse", "--path-format=absolute", "--git-path", "objects")
-    (git_dir / "objects/info/alternates").write_bytes(objects)
-    (git_dir / "info").mkdir(exist_ok=True)
-    (git_dir / "info/attributes").write_text(_ATTRIBUTES)
-    (git_dir / "info/exclude").write_text(_EXCLUDE)
-    return repo
-
-
-def identity_of(user: Repo, home: Path) -> Identity:
-    """The name and address that the user's own configuration gives to commits, else ours."""
-    found = {}
-    for key in ("user.name", "user.email"):
-        try:
-            found[key] = user.git("config", "--includes", "--get", key, extra={
-                "GIT_CONFIG_GLOBAL": str(home / ".gitconfig")}).decode("utf-8", "replace").strip()
-        except WorldError:
-            continue
-    ours = Identity()
-    return Identity(found.get("user.name", ours.name), found.get("user.email", ours.email))
-
-
-def _pointed(pointer: Path) -> Path:
-    """The git folder that the `.git` file of a linked worktree names."""
-    text = pointer.read_text().strip()
-    if not text.startswith("gitdir: "):
-        raise SetupError(f"{pointer} is neither a folder nor a `gitdir:` file")
-    return (pointer.parent / text.removeprefix("gitdir: ")).resolve()
 
 
 def _names(output: bytes) -> list[str]:

@@ -18,10 +18,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from controller.authorities.git import Git
+from controller.checkout import create, open_checkout
 from controller.core.contract import Limits
 from controller.core.head import Head
 from controller.loop import step as one_step
-from controller.repo import Repo, create, open_checkout
+from controller.repo import Repo
 from controller.snapshots import Snapshots
 from controller.store.projections import Projections
 from controller.store.sqlite import open_tables

@@ -8,13 +8,14 @@ import pytest
 from controller.actions.hands import Hands
 from controller.actions.workplace import Workplace
 from controller.authorities.git import Git
+from controller.checkout import create, open_checkout
 from controller.commands import Shell
 from controller.core.canonical import JsonObject
 from controller.core.contract import Policy
 from controller.core.head import Head, RunId, Spent
 from controller.core.parse import parse
 from controller.core.records import Candidate, Effect, Outcome, Source, Transition, effect_id
-from controller.repo import Identity, Repo, create, open_checkout
+from controller.repo import Identity, Repo
 from controller.snapshots import Snapshots
 from controller.store.memory import MemoryTables
 from controller.store.queries import Queries

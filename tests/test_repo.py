@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from controller.checkout import create, identity_of, is_dirty, open_checkout
 from controller.core.errors import SetupError, WorldError
-from controller.repo import ABSENT, Identity, Repo, create, identity_of, open_checkout
+from controller.repo import ABSENT, Identity, Repo
 from controller.testing.clock import MORNING
 from tests.conftest import Git
 
@@ -196,14 +197,14 @@ def test_a_sha_256_repository_is_borrowed_from_as_well(tmp_path: Path, git: Git)
 def test_whether_a_checkout_is_dirty_is_seen_without_running_its_filters(
         checkout: Path, tmp_path: Path, git: Git) -> None:
     user, mark = open_checkout(checkout), tmp_path / "EXECUTED"
-    clean = user.dirty()
+    clean = is_dirty(user)
     git(checkout, "config", "filter.evil.clean", f"touch {mark}; cat")
     git(checkout, "config", "filter.evil.required", "true")
     (checkout / ".git/info").mkdir(exist_ok=True)
     (checkout / ".git/info/attributes").write_text("* filter=evil\n")
     (checkout / "app.py").write_text("changed")
 
-    assert (clean, user.dirty()) == (False, True)
+    assert (clean, is_dirty(user)) == (False, True)
     assert not mark.exists()
 
 

@@ -11,7 +11,7 @@ import contracts
 from controller.core.canonical import JsonObject
 from controller.core.gates.schema import faults
 from controller.core.rules import definitions, inlined
-from controller.project import schema
+from controller.documents import schema
 from controller.store.projections import Projections
 from controller.store.rows import head_json
 from controller.testing.world import RUN, World

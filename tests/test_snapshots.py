@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.repo import Repo, create, open_checkout
+from controller.checkout import create, open_checkout
+from controller.repo import Repo
 from controller.snapshots import Snapshots
 
 

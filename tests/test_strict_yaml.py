@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from controller.core.errors import SetupError
-from controller.project import schema
+from controller.documents import schema
 from controller.strict_yaml import load, read
 
 EXAMPLES = Path(str(files("contracts") / "examples"))

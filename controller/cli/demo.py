@@ -13,13 +13,13 @@ from pathlib import Path
 
 import click
 
+from controller.checkout import open_checkout
 from controller.cli.place import Place, open_place
 from controller.cli.show import line, talk
 from controller.core.canonical import entries
 from controller.core.errors import SetupError, WorldError
 from controller.core.head import RunId, Stop
 from controller.process import Job, capture, supervise
-from controller.repo import open_checkout
 from controller.settings import Settings, from_environment
 
 _START = "import sys; from controller.cli import main; sys.argv[0] = 'oneshot'; main()"

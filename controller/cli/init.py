@@ -10,7 +10,8 @@ import contracts
 from controller.cli.place import open_place
 from controller.cli.show import line, next_commands, talk
 from controller.core.prompt import describe
-from controller.project import FOLDER, PLACEHOLDER, schema, transition_text, unchecked_project
+from controller.documents import schema
+from controller.project import FOLDER, PLACEHOLDER, transition_text, unchecked_project
 from controller.settings import Settings, from_environment
 
 _GOAL = f"{PLACEHOLDER} what should be true afterwards."

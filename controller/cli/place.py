@@ -14,7 +14,7 @@ from controller.store.queries import Queries
 from controller.store.sqlite import SqliteTables, open_tables
 
 if TYPE_CHECKING:
-    from controller.project import Project
+    from controller.documents import Project
     from controller.repo import Repo
     from controller.store.people import Desk
 
@@ -46,7 +46,7 @@ class Place:
     @property
     def user(self) -> "Repo":
         """The user's repository."""
-        from controller.repo import open_checkout
+        from controller.checkout import open_checkout
 
         return open_checkout(self.root)
 

@@ -17,9 +17,10 @@ from controller.core.head import Head
 from controller.core.prompt import render
 from controller.core.records import Call, Prompt, Reply
 from controller.core.verdict import Decision, Verdict, worst
+from controller.documents import of_documents
 from controller.launch import launch
 from controller.loop import plan
-from controller.project import of_documents, read_project
+from controller.project import read_project
 from controller.settings import from_environment
 from controller.store.effects import call_json, verdicts_json
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from controller.checkout import is_dirty
 from controller.cli.changes import Changes, run_options
 from controller.cli.live import View, WatchedExecutor, WatchedModel, shown
 from controller.cli.place import Place, new_launch, open_place
@@ -14,10 +15,11 @@ from controller.cli.wiring import branch_of, build, build_model, recorded
 from controller.core.canonical import entries
 from controller.core.errors import ModelError
 from controller.core.head import Head, Launch, Stop
+from controller.documents import of_documents
 from controller.launch import launch
 from controller.loop import run
 from controller.process import this_process
-from controller.project import of_documents, read_project
+from controller.project import read_project
 from controller.settings import from_environment
 
 
@@ -31,7 +33,7 @@ def command(folder: Path, changes: Changes, steps: int | None, record: Path | No
     project = read_project(place.root)
     fixed = new_launch(place, replace(project, documents=changes.laid_over(project.documents)))
     _mention_others(place, as_json)
-    if not as_json and place.user.dirty():
+    if not as_json and is_dirty(place.user):
         talk("note: your checkout has changes that are not committed; the run starts from "
              f"{fixed.base[:12]} without them")
     view = View(place.queries, as_json, quiet)

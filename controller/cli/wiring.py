@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from controller.checkout import create, identity_of
 from controller.cli.place import Place
 from controller.cli.show import talk
 from controller.core.canonical import entries
@@ -12,10 +13,10 @@ from controller.core.errors import ModelUnusable, SetupError
 from controller.core.head import Launch, RunId
 from controller.core.ports import Model
 from controller.core.projection import tree_of
+from controller.documents import of_documents
 from controller.loop import Controller
 from controller.process import alive
-from controller.project import of_documents
-from controller.repo import Repo, create, identity_of
+from controller.repo import Repo
 from controller.settings import Settings
 from controller.store.journal import Journal
 from controller.store.memory import MemoryTables

@@ -7,6 +7,7 @@ from typing import Any, cast
 from controller.core.canonical import JsonObject, JsonValue, digest_bytes, members
 from controller.core.head import Head, RunId
 from controller.core.merge import merge
+from controller.core.observation import first_line, whole
 from controller.core.parse import parse
 from controller.core.records import (
     Call,
@@ -17,11 +18,12 @@ from controller.core.records import (
     Prompt,
     Reply,
     Source,
+    Step,
     Transition,
     Usage,
 )
 from controller.core.verdict import Verdict
-from controller.store.rows import int_in, object_in
+from controller.store.rows import int_in, object_in, stopped_json
 
 
 def call_json(call: Call) -> JsonObject:
@@ -83,4 +85,22 @@ def evidence_json(evidence: Evidence) -> JsonObject:
         "authority": evidence.authority, "source": evidence.source, "tree": evidence.tree,
         "at": evidence.at.isoformat(), "detail": evidence.detail,
         "artifact": digest_bytes(evidence.output) if evidence.output else None,
+    }
+
+
+def step_json(step: Step, after: Head, call: JsonObject, state: str) -> JsonObject:
+    """What the audit trail keeps of a committed step; `state` is the digest of its state."""
+    outcome, document = step.outcome, step.effect.candidate.transition.document
+    return {
+        "version": after.version, "step": after.spent.steps, "effect": step.effect.id,
+        "call": call, "action": document["action"], "patch": document["state_patch"],
+        "outcome": {"status": outcome.status.value,
+                    "summary": first_line(outcome.summary or outcome.text),
+                    "artifact": digest_bytes(outcome.output) if outcome.output else None,
+                    "tree_before": step.effect.source.tree, "tree": outcome.source.tree,
+                    "git_commit": outcome.source.head},
+        "evidence": [evidence_json(item) for item in step.evidence],
+        "grant": step.effect.grant, "state": state,
+        "observation": whole(step.observation, step.before),
+        "stopped": stopped_json(step.stopped),
     }

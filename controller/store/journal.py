@@ -13,7 +13,7 @@ from datetime import datetime
 
 from controller.core.action import Commit, identity, touched
 from controller.core.budget import charged, performed, refused, rested
-from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries
+from controller.core.canonical import JsonObject, canonical, digest, entries
 from controller.core.errors import LeaseLost, StaleHead, StateError
 from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Spent, Stop, Stopped
 from controller.core.observation import first_line, whole
@@ -167,7 +167,8 @@ class Journal:
                     "summary": step.stopped.reason, "asked": now.isoformat()})
             self.tables.put_effect(lease.run, None)
             self._advance(row, after, now)
-            note(self.tables, lease.run, "committed", now, _committed(step, after, effect, state))
+            note(self.tables, lease.run, "committed", now, effects.step_json(
+                step, after, entries(effect["call"]), state))
         return after
 
     def miss(self, lease: Lease, reason: str, now: datetime) -> None:
@@ -235,20 +236,3 @@ def _paths(candidate: Candidate, facts: Facts) -> tuple[str, ...]:
 def _charge(head: Head, call: Call) -> Spent:
     """A granted call was paid for when it was made."""
     return head.spent if call.grant else charged(head.spent, call.reply.usage)
-
-
-def _committed(step: Step, after: Head, effect: JsonObject, state: str) -> JsonObject:
-    outcome, document = step.outcome, step.effect.candidate.transition.document
-    return {
-        "version": after.version, "step": after.spent.steps, "effect": step.effect.id,
-        "call": effect["call"], "action": document["action"], "patch": document["state_patch"],
-        "outcome": {"status": outcome.status.value,
-                    "summary": first_line(outcome.summary or outcome.text),
-                    "artifact": digest_bytes(outcome.output) if outcome.output else None,
-                    "tree_before": step.effect.source.tree, "tree": outcome.source.tree,
-                    "git_commit": outcome.source.head},
-        "evidence": [effects.evidence_json(item) for item in step.evidence],
-        "grant": step.effect.grant, "state": state,
-        "observation": whole(step.observation, step.before),
-        "stopped": rows.stopped_json(step.stopped),
-    }

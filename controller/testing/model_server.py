@@ -11,17 +11,8 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
-from controller.testing.wire import (
-    Answer,
-    HttpReply,
-    ModelRequest,
-    Turn,
-    api_of,
-    json_reply,
-    parsed_object,
-    reply,
-    side_answer,
-)
+from controller.testing.wire import Answer, HttpReply, ModelRequest, Turn, parsed_object
+from controller.testing.wire_apis import api_of, json_reply, reply, side_answer
 
 
 class ModelServer:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from controller.authorities.ci import LocalCI
+from controller.checkout import create, open_checkout
 from controller.commands import Shell
 from controller.core.action import Command
 from controller.core.contract import (
@@ -18,7 +19,7 @@ from controller.core.contract import (
     Policy,
 )
 from controller.core.records import Evidence, Finding
-from controller.repo import Identity, Repo, create, open_checkout
+from controller.repo import Identity, Repo
 from controller.testing.clock import MORNING, FixedClock
 
 PYTEST = CommandCheck(Command((sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")))

@@ -1,0 +1,136 @@
+"""The documents of a run as values: contract, policy, configuration, skill spec, state schema.
+
+They have been checked against the schemas in `contracts/schemas/`, so what is here only converts.
+"""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import contracts
+from controller.core.canonical import JsonObject, JsonValue, entries, members
+from controller.core.contract import (
+    Check,
+    CommandCheck,
+    Config,
+    Contract,
+    Criterion,
+    Environment,
+    FileCheck,
+    Limits,
+    ModelConfig,
+    Policy,
+)
+from controller.core.errors import SetupError
+from controller.core.parse import command
+from controller.core.prompt import CONTRACT_LIMIT, SKILL_LIMIT, stable
+from controller.core.rules import Rules, transition_schema
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What a run is made under, and the documents that it came from."""
+
+    rules: Rules
+    config: Config
+    documents: JsonObject
+
+
+def of_documents(documents: JsonObject) -> Project:
+    """The project that these documents describe; they have been checked. Raises SetupError."""
+    config = _config(_object(documents["config"]))
+    state_schema = _object(documents["state_schema"])
+    rules = Rules(
+        str(documents["skill"]), _contract(_object(documents["contract"])), state_schema,
+        transition_schema(schema("transition"), state_schema),
+        _policy(_object(documents["policy"]), _measures(documents)), config.limits)
+    _check_sizes(rules)
+    return Project(rules, config, documents)
+
+
+def schema(name: str) -> JsonObject:
+    """A schema that ships with oneshot."""
+    return cast("JsonObject", contracts.schema(name))  # JSON, as it was parsed
+
+
+def _check_sizes(rules: Rules) -> None:
+    for name, size, limit in (
+        ("skill spec", len(rules.skill.encode()), SKILL_LIMIT),
+        ("intent contract with the schemas", len(stable(rules).encode()) - len(
+            rules.skill.encode()), CONTRACT_LIMIT * 2),
+    ):
+        if size > limit:
+            raise SetupError(f"the {name} has {size} bytes; at most {limit} fit into every prompt")
+
+
+def _contract(document: JsonObject) -> Contract:
+    typed: dict[str, Any] = {}  # Any: keyword arguments of Contract, checked by the schema
+    prose = []
+    for item in members(document.get("constraints")):
+        if isinstance(item, dict):
+            for key, value in item.items():
+                typed[key] = (*typed.get(key, ()), *value) if isinstance(value, list) else value
+        else:
+            prose.append(str(item))
+    texts = ("locked_requirements", "non_goals", "approval_boundaries", "must_remember",
+             "priority_order")
+    return Contract(
+        goal=str(document["goal"]).strip(),
+        success_criteria=tuple(_criterion(id, _object(item)) for id, item in _object(
+            document["success_criteria"]).items()),
+        constraints=tuple(prose),
+        **typed | {name: tuple(map(str, members(document.get(name)))) for name in texts})
+
+
+def _criterion(id: str, item: JsonObject) -> Criterion:
+    return Criterion(id, str(item.get("text") or ""), _check(_object(item["check"])))
+
+
+def _check(document: JsonObject) -> Check:
+    if "file" in document:
+        contains = document.get("contains")
+        return FileCheck(str(document["file"]), str(contains) if contains else None)
+    expected = document.get("expect_exit", 0)
+    return CommandCheck(command(document), expected if isinstance(expected, int) else 0)
+
+
+def _measures(documents: JsonObject) -> tuple[str, ...]:
+    """Every word of a check that may name a file: what measures a run is protected from it."""
+    found: list[str] = []
+    for criterion in entries(entries(documents["contract"]).get("success_criteria")).values():
+        check = entries(entries(criterion).get("check"))
+        words = [*map(str, members(check.get("argv"))), *str(check.get("shell") or "").split()]
+        paths = [word.strip("'\"();&|").removeprefix("./").split("::")[0] for word in words]
+        found += ["/" + path.rstrip("/") for path in paths if path.strip("/.")]
+    return tuple(dict.fromkeys(found))
+
+
+def _policy(document: JsonObject, measures: tuple[str, ...]) -> Policy:
+    commands, limits = entries(document.get("commands")), entries(document.get("limits"))
+    environment = entries(document.get("environment"))
+    return Policy(
+        protected_paths=(*map(str, members(document.get("protected_paths"))), *measures),
+        forbidden_commands=tuple(map(str, members(commands.get("forbid")))),
+        confirm_commands=tuple(map(str, members(commands.get("confirm")))),
+        environment=Environment(
+            tuple(map(str, members(environment.get("path")))),
+            tuple((name, str(value)) for name, value in entries(
+                environment.get("variables")).items())),
+        **_arguments(limits))
+
+
+def _config(document: JsonObject) -> Config:
+    rest = {key: value for key, value in document.items()
+            if key in ("domain", "skill", "test_command")}
+    return Config(
+        model=ModelConfig(**_arguments(document.get("model"))),
+        limits=Limits(**_arguments(document.get("limits"))), **_arguments(rest))
+
+
+def _arguments(value: JsonValue) -> dict[str, Any]:
+    """Keyword arguments; their names and types are as the schema has them."""
+    return cast("dict[str, Any]", entries(value))
+
+
+def _object(value: JsonValue) -> JsonObject:
+    assert isinstance(value, dict)
+    return value
