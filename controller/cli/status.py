@@ -7,7 +7,7 @@ import click
 from controller.cli.place import Place, open_place
 from controller.cli.show import document, exit_code, line, mark, next_commands, table
 from controller.core.canonical import JsonObject, JsonValue, entries
-from controller.core.head import Head, RunId, Stop
+from controller.core.head import Head, RunId, Spent, Stop
 from controller.process import alive
 from controller.settings import from_environment
 
@@ -58,9 +58,16 @@ def _show(place: Place, run: RunId) -> None:
     for item in place.queries.confirmations(run):
         if item["status"] == "open":
             line(f"  waits for you: {item['id']} {item['kind']}: {item['summary']}")
-    unpriced = f" ({head.spent.unpriced} calls without a price)" if head.spent.unpriced else ""
-    line(f"  {head.spent.tokens} tokens, ${head.spent.usd:.2f}{unpriced}")
+    line(f"  {_spent(head.spent)}")
     next_commands(*next_steps(place, head))
+
+
+def _spent(spent: Spent) -> str:
+    tokens = f"{spent.tokens} tokens" if spent.tokens else "tokens unknown"
+    if spent.unpriced == spent.steps:
+        return f"{tokens}, price unknown"
+    rest = f", and {spent.unpriced} calls without a price" if spent.unpriced else ""
+    return f"{tokens}, ${spent.usd:.2f}{rest}"
 
 
 def _when(item: JsonObject) -> str:

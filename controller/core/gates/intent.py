@@ -25,8 +25,8 @@ def _paths(candidate: Candidate, facts: Facts, rules: Rules) -> list[Objection]:
             found.append(Objection("/action", f"{quoted(path)} is outside the paths that the "
                                    f"contract allows: {', '.join(contract.allow_paths)}"))
         if matches(path, contract.forbid_paths):
-            found.append(Objection("/action",
-                                   f"the contract forbids to change {quoted(path)}; leave it so"))
+            found.append(Objection("/action", f"the contract forbids to change {quoted(path)}; "
+                                   "leave it as it is"))
     return found
 
 
