@@ -62,6 +62,8 @@ class Recording:
 
 
 def _read(cassette: Path) -> list[Reply]:
+    if not cassette.is_file():
+        raise SetupError(f"{cassette}: the cassette can't be read: there is no such file")
     try:
         lines = _lines(cassette)
     except (OSError, UnicodeDecodeError) as fault:

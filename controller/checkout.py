@@ -23,18 +23,23 @@ def open_checkout(folder: Path) -> Repo:
     return Repo(pointer if pointer.is_dir() else _pointed(pointer), root)
 
 
-def create(git_dir: Path, borrow: Repo) -> Repo:
+def create(git_dir: Path, lender: Repo) -> Repo:
     """A bare repository of the controller's own that borrows the objects of another."""
     repo = Repo(git_dir)
     git_dir.mkdir(parents=True, exist_ok=True)
-    form = borrow.git("rev-parse", "--show-object-format").decode().strip()
+    form = lender.git("rev-parse", "--show-object-format").decode().strip()
     repo.git("init", "--bare", "--quiet", f"--object-format={form}", str(git_dir))
-    objects = borrow.git("rev-parse", "--path-format=absolute", "--git-path", "objects")
-    (git_dir / "objects/info/alternates").write_bytes(objects)
+    borrow(git_dir, lender)
     (git_dir / "info").mkdir(exist_ok=True)
     (git_dir / "info/attributes").write_text(_ATTRIBUTES)
     (git_dir / "info/exclude").write_text(_EXCLUDE)
     return repo
+
+
+def borrow(git_dir: Path, lender: Repo) -> None:
+    """Let a repository of ours read the objects of another, wherever that lies now."""
+    objects = lender.git("rev-parse", "--path-format=absolute", "--git-path", "objects")
+    (git_dir / "objects/info/alternates").write_bytes(objects)
 
 
 def identity_of(user: Repo, home: Path) -> Identity:
@@ -47,7 +52,8 @@ def identity_of(user: Repo, home: Path) -> Identity:
         except WorldError:
             continue
     ours = Identity()
-    return Identity(found.get("user.name", ours.name), found.get("user.email", ours.email))
+    usable = {key: text for key, text in found.items() if any(map(str.isalnum, text))}
+    return Identity(usable.get("user.name", ours.name), usable.get("user.email", ours.email))
 
 
 def _pointed(pointer: Path) -> Path:

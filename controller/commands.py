@@ -1,5 +1,6 @@
 """Run a command of a model's or a contract's: no input, a clean environment, an end."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,14 @@ from controller.core.contract import Policy
 from controller.process import SYSTEM_PATH, Ended, Job, Result, supervise
 
 _KEPT = 4 * 1024 * 1024  # bytes of output that are read back: the first half and the last
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder, whatever the modes of what is in it."""
+    for place in (folder, *folder.rglob("*")) if folder.is_dir() else ():
+        if place.is_dir() and not place.is_symlink():
+            place.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ from controller.core.parse import command
 from controller.core.prompt import CONTRACT_LIMIT, SKILL_LIMIT, stable
 from controller.core.rules import Rules, transition_schema
 
+_SHADOWS = ("", ".py", "/__init__.py", "/__main__.py")
+"""`python -m pytest` would run a pytest.py of the repository's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
@@ -42,7 +45,7 @@ def of_documents(documents: JsonObject) -> Project:
     rules = Rules(
         str(documents["skill"]), _contract(_object(documents["contract"])), state_schema,
         transition_schema(schema("transition"), state_schema),
-        _policy(_object(documents["policy"]), _measures(documents)), config.limits)
+        _policy(_object(documents["policy"]), _named_by_checks(documents)), config.limits)
     _check_sizes(rules)
     return Project(rules, config, documents)
 
@@ -93,22 +96,24 @@ def _check(document: JsonObject) -> Check:
     return CommandCheck(command(document), expected if isinstance(expected, int) else 0)
 
 
-def _measures(documents: JsonObject) -> tuple[str, ...]:
+def _named_by_checks(documents: JsonObject) -> tuple[str, ...]:
     """Every word of a check that may name a file: what measures a run is protected from it."""
     found: list[str] = []
     for criterion in entries(entries(documents["contract"]).get("success_criteria")).values():
         check = entries(entries(criterion).get("check"))
         words = [*map(str, members(check.get("argv"))), *str(check.get("shell") or "").split()]
         paths = [word.strip("'\"();&|").removeprefix("./").split("::")[0] for word in words]
-        found += ["/" + path.rstrip("/") for path in paths if path.strip("/.")]
+        found += [path.rstrip("/") for path in paths if path.strip("/.")]
     return tuple(dict.fromkeys(found))
 
 
-def _policy(document: JsonObject, measures: tuple[str, ...]) -> Policy:
+def _policy(document: JsonObject, named: tuple[str, ...]) -> Policy:
     commands, limits = entries(document.get("commands")), entries(document.get("limits"))
     environment = entries(document.get("environment"))
     return Policy(
-        protected_paths=(*map(str, members(document.get("protected_paths"))), *measures),
+        protected_paths=(*map(str, members(document.get("protected_paths"))),
+                         *(f"/{path}" for path in named)),
+        measures=frozenset(path + end for path in named for end in _SHADOWS),
         forbidden_commands=tuple(map(str, members(commands.get("forbid")))),
         confirm_commands=tuple(map(str, members(commands.get("confirm")))),
         environment=Environment(

@@ -205,12 +205,13 @@ def _signal_group(pid: int, number: signal.Signals) -> bool:
 
 
 def _start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot (field 22 of proc(5) stat)."""
+    """When a living process started, in clock ticks since boot (field 22 of proc(5) stat)."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    return int(text.rpartition(")")[2].split()[19])
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])
 
 
 def _mark(pid: int) -> str:

@@ -9,6 +9,7 @@ from typing import cast
 import contracts
 from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
 from controller.core.errors import SetupError
+from controller.core.gates.action_policy import path_fault
 from controller.core.pointer import pointer
 from controller.core.rules import Rules, definitions, inlined, properties
 from controller.documents import Project, of_documents, schema
@@ -89,7 +90,9 @@ def _checked_policy(document: Document) -> JsonObject:
 
 
 def _checked_contract(document: Document) -> JsonObject:
-    """A contract that says each typed constraint once: two of them would not mean one thing."""
+    """A contract that says each typed constraint once (two would not mean one thing), and names
+    files that a Git commit can hold.
+    """
     seen: set[str] = set()
     for index, item in enumerate(members(document.value.get("constraints"))):
         for key in entries(item):
@@ -97,6 +100,12 @@ def _checked_contract(document: Document) -> JsonObject:
             if key in seen:
                 raise SetupError(f"{document.where(path)}: {path}: stands twice; keep one")
             seen.add(key)
+    for id, criterion in entries(document.value.get("success_criteria")).items():
+        file = entries(entries(criterion).get("check")).get("file")
+        fault = path_fault(file) if isinstance(file, str) else None
+        if fault:
+            path = pointer("success_criteria", id, "check", "file")
+            raise SetupError(f"{document.where(path)}: {path}: {file!r} {fault}")
     return document.value
 
 
@@ -106,6 +115,8 @@ def _skill(folder: Path, root: Path, config: JsonObject, domain: str) -> str:
     if not named and not place.exists():
         return contracts.skill(domain)
     try:
+        if not place.is_file():
+            raise SetupError(f"{place}: the skill spec is no file")
         text = place.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as fault:
         raise SetupError(f"{place}: the skill spec can't be read: {fault}") from None
@@ -155,6 +166,8 @@ def check_state_schema(document: JsonObject) -> None:
 def _absolute(policy: JsonObject, root: Path) -> JsonObject:
     """The policy with the folders of its PATH made absolute, since commands run elsewhere."""
     environment = entries(policy.get("environment"))
-    path: list[JsonValue] = [str(root / Path(str(folder)).expanduser())
-                             for folder in members(environment.get("path"))]
+    home = str(Path("~").expanduser())
+    path: list[JsonValue] = [
+        str(root / (home + folder[1:] if folder.startswith("~/") else folder))
+        for folder in map(str, members(environment.get("path")))]
     return {**policy, "environment": {**environment, "path": path}}

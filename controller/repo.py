@@ -110,12 +110,18 @@ class Repo:
 
     def ref(self, name: str) -> str | None:
         """The id a ref holds, or None when it does not exist."""
-        found = self._line("for-each-ref", "--format=%(objectname)", name)
-        return found or None
+        lines = self.git("for-each-ref", "--format=%(refname) %(objectname)", name).decode()
+        found = dict(line.split() for line in lines.splitlines())  # and of the refs below it
+        return found.get(name)
 
     def paths(self, tree: str) -> frozenset[str]:
         """Every file path of a tree. What is not UTF-8 keeps its bytes (surrogateescape)."""
         return frozenset(_names(self.git("ls-tree", "-r", "-z", "--name-only", tree)))
+
+    def links(self, tree: str) -> frozenset[str]:
+        """The paths of a tree that are Git commits of other repositories (submodules)."""
+        lines = _names(self.git("ls-tree", "-r", "-z", tree))
+        return frozenset(line.split("\t", 1)[1] for line in lines if line.startswith("160000 "))
 
     def changed(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
         """(letter, path) of every file that differs between two trees: A, M, D or T."""
@@ -149,15 +155,24 @@ class Repo:
             }).decode().strip()
 
     def move_ref(self, name: str, new: str, old: str) -> bool:
-        """Set a ref to `new` if it still holds `old` (or is ABSENT). True: it holds `new` now.
+        """Set a ref to `new` if it still holds `old`; either may be ABSENT. True: it is `new` now.
 
+        False: somebody else has moved it. Raises WorldError when it holds `old` and can't be moved.
         Git answers every failure alike, so the ref itself is asked.
         """
         try:
-            self.git("update-ref", "--no-deref", name, new, old)
+            change = ("-d", name) if new == ABSENT else (name, new)
+            self.git("update-ref", "--no-deref", *change, old)
         except WorldError:
-            return self.ref(name) == new
+            found = self.ref(name) or ABSENT
+            if found == old != new:
+                raise
+            return found == new
         return True
+
+    def unlock(self, name: str) -> None:
+        """Remove the lock of a ref that a killed git left behind. Only for a repository of ours."""
+        (self.git_dir / f"{name}.lock").unlink(missing_ok=True)
 
     def take_objects(self, source: "Repo", new: str, known: Sequence[str]) -> None:
         """Copy what `new` needs and `known` does not have from another repository. Runs no hook."""

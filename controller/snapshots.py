@@ -16,9 +16,13 @@ _PASSES = 4  # a restore that brings back a .gitignore may need to look again
 
 @dataclass(frozen=True, slots=True)
 class Snapshots:
-    """Takes and restores the states of one worktree. `repo` has the worktree and our own index."""
+    """Takes and restores the states of one worktree.
+
+    `repo` has the worktree and our own index; `base` is the Git commit that the run started from.
+    """
 
     repo: Repo
+    base: str
 
     @property
     def root(self) -> Path:
@@ -36,11 +40,13 @@ class Snapshots:
         try:
             return self._take()
         except WorldError:
-            assert self.repo.index is not None
-            self.repo.index.unlink(missing_ok=True)
+            self._drop_index()
             return self._take()
 
     def _take(self) -> str:
+        assert self.repo.index is not None
+        if not self.repo.index.exists():
+            self.repo.git("read-tree", self.base)  # what it tracks is kept, ignored or not
         self.repo.git("add", "--all", "--", ".")
         return self.repo.git("write-tree").decode().strip()
 
@@ -53,12 +59,36 @@ class Snapshots:
         """Make the worktree hold exactly `tree`. Raises WorldError when that can't be proved."""
         if not self.root.is_dir():
             self.root.mkdir(parents=True)
+        try:
+            restored = self._restored(tree)
+        except WorldError:
+            restored = False
+        if not restored:
+            self._rebuild(tree)
+
+    def _restored(self, tree: str) -> bool:
         for _ in range(_PASSES):
             if self.take() == tree:
-                return
+                return True
             self._clear_obstacles(tree)
             self.repo.git("read-tree", "--reset", "-u", tree)
-        raise WorldError(f"the worktree {self.root} can't be brought back to tree {tree}")
+        return False
+
+    def _rebuild(self, tree: str) -> None:
+        """Make the worktree anew, beside what git can't deal with; nothing of that is removed."""
+        aside = next(place for number in range(1, 10_000) if not (
+            place := self.root.with_name(f"{self.root.name}.aside-{number}")).exists())
+        self.root.rename(aside)
+        self.root.mkdir()
+        self._drop_index()
+        self.repo.git("read-tree", "--reset", "-u", tree)
+        if self.take() != tree:
+            raise WorldError(f"the worktree {self.root} can't be brought back to tree {tree}; what "
+                             f"was there is in {aside}")
+
+    def _drop_index(self) -> None:
+        assert self.repo.index is not None
+        self.repo.index.unlink(missing_ok=True)
 
     def _unlock(self) -> None:
         """Remove the lock that a killed git left on our own index; nobody else uses it."""
@@ -70,7 +100,7 @@ class Snapshots:
 
         A link on the way is for git to replace: what lies behind it is not ours.
         """
-        for path in self.repo.paths(tree):
+        for path in self.repo.paths(tree) - self.repo.links(tree):
             target = self.root
             for part in path.split("/"):
                 target = target / part

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Places = Mapping[str, tuple[int, int]]
 """JSON Pointer -> line and column, both from 1, where the key or item stands."""
 
+_BROKEN = re.compile("[\ud800-\udfff\0]")
 _LONGEST = 20_000  # characters of one value
 _DIGITS = 18  # of an integer; what has more is a float, or a text in quotes
 
@@ -106,7 +107,7 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, at + pointer(index)) for index, item in enumerate(node.value)]
         assert isinstance(node, yaml.ScalarNode)
-        if len(node.value) > _LONGEST or any("\ud800" <= c <= "\udfff" for c in node.value):
+        if len(node.value) > _LONGEST or _BROKEN.search(node.value):
             raise SetupError(f"{_at(self.path, node.start_mark)}: expected a text of at most "
                              f"{_LONGEST} whole characters")
         value = _scalar(node.value) if node.style is None else str(node.value)

@@ -59,8 +59,8 @@ def bench(checkout: Path, tmp_path: Path) -> Bench:
     scratch = tmp_path / "cache/scratch"
     scratch.mkdir(parents=True)
     work.mkdir()
-    snapshots = Snapshots(repo)
     base = user.commit("HEAD")
+    snapshots = Snapshots(repo, base)
     snapshots.restore(repo.tree_of(base))
     clock = FixedClock()
     shell = Shell(Policy(timeout=20, output_bytes=2_000_000), scratch, scratch / "child")

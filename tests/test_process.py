@@ -1,6 +1,7 @@
 """Children come to an end, with everything they started."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from controller.core.errors import WorldError
+from controller.core.head import Owner
 from controller.process import (
     Ended,
     Job,
@@ -133,6 +135,16 @@ def test_we_are_alive_and_another_of_our_number_is_not() -> None:
     assert not alive(replace(here, mark="another boot/1"))
     assert not alive(replace(here, pid=2**22 - 1))
     assert alive(replace(here, host="elsewhere", mark="unknown")) is None
+
+
+def test_a_process_that_has_ended_and_is_not_waited_for_is_dead() -> None:
+    tell = "from controller.process import this_process as p; print(p().pid, p().host, p().mark)"
+    with subprocess.Popen([sys.executable, "-c", tell], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout
+        pid, host, mark = child.stdout.read().strip().split(" ", 2)
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+
+        assert not alive(Owner(host, int(pid), mark))
 
 
 def _running(pid: int) -> bool:

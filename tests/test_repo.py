@@ -76,7 +76,16 @@ def test_a_ref_moves_by_compare_and_set(ours: Repo, user: Repo) -> None:
 
     # Setting it to what it is already is no failure: the move may be done again after a crash.
     assert moves == [False, True, True, False, True]
-    assert ours.ref(ref) == made
+    assert (ours.ref(ref), ours.ref("refs/heads/oneshot")) == (made, None)
+    assert [ours.move_ref(ref, ABSENT, old) for old in (base, made, made)] == [False, True, True]
+    assert ours.ref(ref) is None
+
+
+def test_a_ref_that_could_move_and_does_not_is_a_fault(ours: Repo, user: Repo) -> None:
+    (ours.git_dir / "refs/heads/x.lock").write_text("")
+
+    with pytest.raises(WorldError, match="Unable to create"):
+        ours.move_ref("refs/heads/x", user.commit("HEAD"), ABSENT)
 
 
 def test_objects_reach_the_user_whole(ours: Repo, user: Repo, checkout: Path, git: Git) -> None:
@@ -167,6 +176,8 @@ def test_the_identity_is_the_users_or_ours(checkout: Path, git: Git, tmp_path: P
     assert identity_of(user, tmp_path) == Identity("Ada", "ada@example.org")
     git(checkout, "config", "user.name", "Grace")
     assert identity_of(user, tmp_path) == Identity("Grace", "ada@example.org")
+    git(checkout, "config", "user.name", "...")  # git takes no name without a letter
+    assert identity_of(user, tmp_path) == Identity("oneshot", "ada@example.org")
 
 
 def test_a_failing_git_says_what_git_said(user: Repo) -> None:

@@ -11,14 +11,20 @@ import pytest
 from controller.checkout import create, open_checkout
 from controller.repo import Repo
 from controller.snapshots import Snapshots
+from tests.conftest import Git
 
 
 @pytest.fixture
 def snapshots(checkout: Path, tmp_path: Path) -> Snapshots:
+    return opened(checkout, tmp_path)
+
+
+def opened(checkout: Path, tmp_path: Path) -> Snapshots:
     user = open_checkout(checkout)
     (tmp_path / "work").mkdir()
     create(tmp_path / "repo.git", user)
-    made = Snapshots(Repo(tmp_path / "repo.git", tmp_path / "work", tmp_path / "repo.git/w.index"))
+    repo = Repo(tmp_path / "repo.git", tmp_path / "work", tmp_path / "repo.git/w.index")
+    made = Snapshots(repo, user.commit("HEAD"))
     made.restore(user.tree_of("HEAD"))
     return made
 
@@ -155,3 +161,30 @@ def test_our_index_is_only_a_cache(snapshots: Snapshots, damage: str) -> None:
     assert snapshots.take() == other
     snapshots.restore(tree)
     assert snapshots.take() == tree
+
+
+def test_a_file_that_git_tracks_and_ignores_outlives_our_index(
+        checkout: Path, git: Git, tmp_path: Path) -> None:
+    (checkout / "kept.log").write_text("tracked")
+    git(checkout, "add", "-f", "kept.log")
+    git(checkout, "commit", "-q", "-m", "a log")
+    snapshots = opened(checkout, tmp_path)
+    tree = snapshots.take()
+    assert snapshots.repo.index
+    snapshots.repo.index.unlink()
+
+    assert snapshots.take() == tree
+
+
+def test_what_git_cannot_take_is_moved_aside_whole(snapshots: Snapshots, git: Git) -> None:
+    tree = snapshots.take()
+    git(snapshots.root, "init", "-q", "nested")
+    (snapshots.root / "nested/work.txt").write_text("somebody's")
+    (snapshots.root / "app.py").unlink()
+
+    snapshots.restore(tree)
+
+    assert snapshots.take() == tree
+    assert (snapshots.root / "app.py").exists()
+    assert snapshots.root.with_name("work.aside-1").joinpath(
+        "nested/work.txt").read_text() == "somebody's"

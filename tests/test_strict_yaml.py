@@ -57,9 +57,10 @@ def test_scalars_are_what_yaml_1_2_says(text: str, value: object, tmp_path: Path
     (b"\xff\xfea: 1", "expected UTF-8"), (b"a: [1, 2", "not YAML"), (b"", "got nothing"),
     (b"a: 1\n---\nb: 2\n", "found another document"), (b"? [a]\n: 1\n", "expected a plain key"),
     (b"a: \x07", "not YAML"), (b"a: 1e999", "does not fit"),
-    (b'a: "\\ud800"', "whole characters"), (b"a: " + b"9" * 30_000, "at most 20000"),
+    (b'a: "\\ud800"', "whole characters"), (b'a: "\\0"', "whole characters"),
+    (b"a: " + b"9" * 30_000, "at most 20000"),
 ], ids=["encoding", "open-bracket", "empty", "two-documents", "odd-key", "control", "huge",
-        "surrogate", "endless"])
+        "surrogate", "nul", "endless"])
 def test_what_is_no_mapping_is_refused(data: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(data)
 

@@ -2,7 +2,8 @@
 
 from controller.actions.workplace import CannotPerform, Workplace
 from controller.core.action import Commit
-from controller.core.records import Effect
+from controller.core.errors import WorldError
+from controller.core.records import Effect, Source
 from controller.repo import ABSENT
 
 
@@ -14,19 +15,39 @@ def commit(place: Workplace, effect: Effect, action: Commit) -> str:
     moved the branch.
     """
     source, repo = effect.source, place.snapshots.repo
+    ref = f"refs/heads/{source.branch}"
     if not source.dirty:
-        raise CannotPerform("there is nothing to commit: the worktree equals the last Git commit")
+        return _again(place, ref, source)
+    foreign = repo.links(source.tree) - repo.links(source.base)
+    if foreign:
+        raise CannotPerform(f"{', '.join(sorted(foreign))}: a Git repository of its own, whose "
+                            "files a Git commit can't hold; remove its .git folder, or remove it")
     made = repo.commit_tree(source.tree, source.head, _message(effect, action), place.identity,
                             effect.begun)
-    place.user.take_objects(repo, made, [source.base])
-    ref = f"refs/heads/{source.branch}"
     old = source.head if source.head != source.base else ABSENT
-    if not place.user.move_ref(ref, made, old):
-        raise CannotPerform(f"somebody else has moved {source.branch} to {place.user.ref(ref)}; "
-                            "it is left as it is: ask")
+    place.user.take_objects(repo, made, [source.base])
+    repo.unlock(ref)
     if not repo.move_ref(ref, made, old):
         raise CannotPerform(f"the run's own branch is at {repo.ref(ref)}, expected {old}")
+    try:
+        delivered = place.user.move_ref(ref, made, old)
+    except WorldError:
+        repo.move_ref(ref, old, made)
+        raise
+    if not delivered:
+        repo.move_ref(ref, old, made)
+        raise CannotPerform(f"somebody else has moved {source.branch} to {place.user.ref(ref)}; "
+                            "it is left as it is: ask")
     return made
+
+
+def _again(place: Workplace, ref: str, source: Source) -> str:
+    """Deliver the last Git commit once more, to a user who has removed the branch."""
+    if source.head == source.base or place.user.ref(ref) is not None:
+        raise CannotPerform("there is nothing to commit: the worktree equals the last Git commit")
+    place.user.take_objects(place.snapshots.repo, source.head, [source.base])
+    place.user.move_ref(ref, source.head, ABSENT)
+    return source.head
 
 
 def _message(effect: Effect, action: Commit) -> str:

@@ -1,5 +1,6 @@
 """The executor: performs effects of the journal, and brings half-done ones to an end."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from controller.actions.commit import commit
@@ -55,7 +56,8 @@ class Hands:
         """
         end_recorded(self.place.shell.record)
         if effect.effect_class is EffectClass.WORKSPACE:
-            self.place.snapshots.keep(f"found/{effect.id}")
+            with suppress(WorldError):  # what git can't take, restore moves aside whole
+                self.place.snapshots.keep(f"found/{effect.id}")
         self._undo(effect)
         return self.perform(effect)
 
@@ -90,20 +92,19 @@ class Hands:
         match action:
             case Edit(changes, check):
                 told = edit(self.place.root, changes)
-                return self._after(effect, told, self._ran(check) if check else None, check)
+                agreed = self.place.snapshots.take() if effect.grant else ""
+                ran = self.place.shell.run(check, self.place.root) if check else None
+                return replace(self._after(effect, told, ran, check), agreed=agreed)
             case Run(command):
-                return self._after(effect, "", self._ran(command), command)
+                ran = self.place.shell.run(command, self.place.root)
+                if not ran.started:
+                    raise CannotPerform(f"{command} {ran.ending}")
+                return self._after(effect, "", ran, command)
             case Commit():
                 made = commit(self.place, effect, action)
                 source = replace(effect.source, head=made, head_tree=effect.source.tree)
                 return Outcome(Status.DONE, f"Git commit {made} on {source.branch}, delivered.",
                                source, summary=f"Git commit {made[:12]}")
-
-    def _ran(self, command: Command) -> Ran:
-        ran = self.place.shell.run(command, self.place.root)
-        if not ran.started:
-            raise CannotPerform(f"{command} {ran.ending}")
-        return ran
 
     def _after(self, effect: Effect, told: str, ran: Ran | None,
                command: Command | None) -> Outcome:

@@ -22,4 +22,5 @@ class Authorities:
         return self.ci.check(facts.source.base, frozenset())
 
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
-        return (*self.git.attest(effect, outcome), *self.ci.attest(effect, outcome))
+        criteria = self.ci.attest(effect, outcome)  # first: it takes time, and branches can move
+        return (*self.git.attest(effect, outcome), *criteria)

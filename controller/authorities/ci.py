@@ -4,16 +4,14 @@ The verdict is the exit code of a command that the user chose, in a folder that 
 files are taken from the base, so that a run can't turn green by changing what is measured.
 """
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from controller.authorities.git import agreed, changed_paths
-from controller.commands import Ran, Shell
+from controller.commands import Ran, Shell, remove
 from controller.core.action import Command, Finish
 from controller.core.canonical import digest_bytes
 from controller.core.contract import CommandCheck, Criterion, FileCheck
-from controller.core.gates.action_policy import protected
 from controller.core.observation import bounded
 from controller.core.ports import Clock
 from controller.core.prompt import describe
@@ -48,7 +46,7 @@ class LocalCI:
         base, tree = self.repo.paths(self.base), self.repo.tree_of(commit)
         instead = {path: self.repo.entry(self.base, path)
                    for path in changed_paths(self.repo, self.base, commit) - agreed
-                   if protected(path, base, self.shell.policy)}
+                   if self.shell.policy.protects(path, new=path not in base)}
         return tuple(self._one(criterion, commit, tree, instead) for criterion in self.criteria)
 
     def _one(self, criterion: Criterion, commit: str, tree: str,
@@ -68,12 +66,12 @@ class LocalCI:
     def _run(self, command: Command, commit: str, instead: Mapping[str, Entry | None]) -> Ran:
         """Run a command in a clean export, with a home folder that no other command has seen."""
         place = self.shell.scratch / "verify"
-        shutil.rmtree(place, ignore_errors=True)
+        remove(place)
         try:
             self.repo.export(commit, place / "export", instead)
             return replace(self.shell, scratch=place).run(command, place / "export")
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            remove(place)
 
     def _evidence(self, criterion: Criterion, finding: Finding, detail: str, tree: str,
                   output: bytes = b"") -> Evidence:

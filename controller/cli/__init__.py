@@ -3,9 +3,11 @@
 Output goes to stdout, talk to stderr. This module is the only one that catches everything.
 """
 
+import os
 import re
 import signal
 import sys
+from pathlib import Path
 
 import click
 
@@ -20,8 +22,6 @@ from controller.core.errors import EXIT_CODES, ControllerError, SetupError
 @click.pass_context
 def oneshot(context: click.Context, folder: str) -> None:
     """Run a coding task through fresh one-shot model calls until it is proved done."""
-    from pathlib import Path
-
     context.obj = Path(folder)
 
 
@@ -31,6 +31,7 @@ class Terminated(BaseException):
 
 def main() -> None:
     """The `oneshot` command: run it and exit with one of EXIT_CODES."""
+    _open_what_is_closed()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _terminated)
     code = _run(sys.argv[1:])
@@ -40,6 +41,16 @@ def main() -> None:
         code = code or 1
         sys.stdout = None
     sys.exit(code)
+
+
+def _open_what_is_closed() -> None:
+    """A file of ours must not get the number of a standard stream that we were started without."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (stays open)
 
 
 def _terminated(number: int, _frame: object) -> None:
@@ -67,6 +78,8 @@ def _run(args: list[str]) -> int:
 
 
 def _check_arguments(args: list[str]) -> None:
+    if sys.getfilesystemencoding() != "utf-8":
+        raise SetupError("file names are not UTF-8 here; set PYTHONUTF8=1 in the environment")
     for arg in args:
         if not arg.isascii() and any("\udc80" <= char <= "\udcff" for char in arg):
             raise SetupError(f"expected UTF-8 on the command line, got {arg!r}")

@@ -107,6 +107,9 @@ def new_launch(place: Place, project: "Project") -> Launch:
     except WorldError as fault:
         raise SetupError("the repository has no Git commit to start from; make a first one"
                          ) from fault
+    if place.user.ref("refs/heads/oneshot"):
+        raise SetupError("the repository has a branch `oneshot`, so there can be none called "
+                         "oneshot/<run>; rename it")
     goal, now = project.rules.contract.goal, place.clock.now()
     words = re.sub(r"[^a-z0-9]+", "-", goal.lower()).strip("-").split("-")[:4]
     name = "-".join(words)[:40].strip("-") or "run"

@@ -13,12 +13,12 @@ from controller.cli.show import exit_code, json_line, line, next_commands, talk
 from controller.cli.status import next_steps, status_document
 from controller.cli.wiring import branch_of, build, build_model, recorded
 from controller.core.canonical import entries
-from controller.core.errors import ModelError
+from controller.core.errors import LeaseLost, ModelError
 from controller.core.head import Head, Launch, Stop
 from controller.documents import of_documents
 from controller.launch import launch
 from controller.loop import run
-from controller.process import this_process
+from controller.process import alive, this_process
 from controller.project import read_project
 from controller.settings import from_environment
 
@@ -52,6 +52,9 @@ def _mention_others(place: Place, as_json: bool) -> None:
 def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = None,
               steps: int | None = None, new: bool = False) -> int:
     """Open the run if it is new, drive it, and tell what came of it. Returns the exit code."""
+    holder = None if new else place.queries.holder(fixed.run)
+    if holder and alive(holder):
+        raise LeaseLost(f"run {fixed.run} is held by {holder}; wait for it or stop it")
     config = of_documents(fixed.documents).config
     model = recorded(build_model(place, config.model, fixed.run, place.root), record)
     ctl = build(place, fixed, WatchedModel(model, view), view.written)
@@ -93,4 +96,7 @@ def conclude(place: Place, head: Head, view: View) -> None:
         talk(f"report: {write_report(place.queries, head.run, place.runs / head.run)}")
     if head.stopped and head.stopped.why is Stop.FINISHED:
         talk(f"the Git commit is on branch {branch_of(head.run)}")
+        if all(entries(item).get("baseline") == "verified"
+               for item in entries(head.state.get("criteria")).values()):
+            talk("note: every criterion held before any change, so this proves nothing new")
     next_commands(*next_steps(place, head))

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from controller.checkout import create, identity_of
+from controller.checkout import borrow, create, identity_of
 from controller.cli.place import Place
 from controller.cli.show import talk
 from controller.core.canonical import entries
@@ -16,7 +16,7 @@ from controller.core.projection import tree_of
 from controller.documents import of_documents
 from controller.loop import Controller
 from controller.process import alive
-from controller.repo import Repo
+from controller.repo import ABSENT, Repo
 from controller.settings import Settings
 from controller.store.journal import Journal
 from controller.store.memory import MemoryTables
@@ -43,7 +43,7 @@ def build(place: Place, launch: Launch, model: Model, follow: Follow = lambda ru
     scratch = home / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
     user = place.user
-    snapshots = Snapshots(_worktree(place, launch, home / "work"))
+    snapshots = Snapshots(_worktree(place, launch, home / "work"), launch.base)
     shell = Shell(project.rules.policy, scratch, scratch / "child")
     git = Git(snapshots, user, branch_of(launch.run), launch.base, place.clock)
     ci = LocalCI(snapshots.repo, shell, project.rules.contract.success_criteria, launch.base,
@@ -84,17 +84,21 @@ def _worktree(place: Place, launch: Launch, work: Path) -> Repo:
     from controller.snapshots import Snapshots
 
     git_dir = place.runs / launch.run / "repo.git"
+    row = place.tables.run(launch.run)
+    state = entries(row.head["state"]) if row else {}
     if not (git_dir / "HEAD").exists():
-        create(git_dir, place.user)
+        made = create(git_dir, place.user)
+        head = str(entries(state.get("source_authority")).get("head") or launch.base)
+        if head != launch.base:  # ours was lost; the user's has what was delivered
+            made.move_ref(f"refs/heads/{branch_of(launch.run)}", made.commit(head), ABSENT)
+    borrow(git_dir, place.user)
     index = git_dir / "worktree.index"
     if not work.is_dir():
-        row = place.tables.run(launch.run)
-        state = entries(row.head["state"]) if row else {}
         beside = work.with_name("work.new")  # half a worktree would look like somebody's deletions
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir(parents=True)
         repo = Repo(git_dir, beside, index)
-        Snapshots(repo).restore(tree_of(state) or repo.tree_of(launch.base))
+        Snapshots(repo, launch.base).restore(tree_of(state) or repo.tree_of(launch.base))
         beside.rename(work)
     return Repo(git_dir, work, index)
 

@@ -173,8 +173,9 @@ def identity(action: Action) -> str:  # noqa: C901, PLR0911  (one return a kind)
             return "read " + ", ".join(map(str, files))
         case Search(pattern, glob):
             return f"search {pattern!r} in {glob}"
-        case Edit(changes):
-            return "edit " + ", ".join(dict.fromkeys(change.path for change in changes))
+        case Edit(changes, check):
+            then = f"; then {check}" if check else ""
+            return "edit " + ", ".join(dict.fromkeys(change.path for change in changes)) + then
         case Run(line):
             return f"run {line}"
         case Commit(message):

@@ -8,6 +8,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from controller.core.action import Command
+from controller.core.glob import matches
+
+RUNNERS = (
+    "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini",
+    "setup.cfg", "pyproject.toml", "sitecustomize.py", "usercustomize.py", "package.json", ".npmrc",
+    "jest.config.*", "vitest.config.*", ".mocharc.*", "Makefile", "makefile", "GNUmakefile",
+    ".gitattributes", ".github/**", ".gitlab-ci.yml",
+)
+"""Files that decide how tests are run, or what a checkout holds: always protected, new ones too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +77,22 @@ class Policy:
     """Which actions are refused or asked about, whatever the contract says."""
 
     protected_paths: tuple[str, ...] = ()
+    measures: frozenset[str] = frozenset()  # paths that checks name, or that would shadow them
     forbidden_commands: tuple[str, ...] = ()
     confirm_commands: tuple[str, ...] = ()
     timeout: int = 300
     max_timeout: int = 1800
     output_bytes: int = 8 * 1024 * 1024
     environment: Environment = Environment()
+
+    def protects(self, path: str, *, new: bool) -> bool:
+        """Whether a person must agree to a change of this file.
+
+        A new test is welcome; a changed one is not, nor is a new file that would be run in the
+        place of what a check names.
+        """
+        return (matches(path, RUNNERS) or path in self.measures
+                or (not new and matches(path, self.protected_paths)))
 
 
 @dataclass(frozen=True, slots=True)

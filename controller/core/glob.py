@@ -26,6 +26,7 @@ def _pattern(glob: str) -> re.Pattern[str]:
 
 
 def _body(glob: str) -> str:
+    glob = re.sub(r"(?:\*\*/)+", "**/", re.sub(r"\*{3,}", "**", glob))
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
     spoken = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return "".join(spoken.get(part, re.escape(part)) for part in parts)

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from controller.core.action import Action, Edit, Run, identity
 from controller.core.canonical import JsonObject, JsonValue, digest_bytes, entries, members
-from controller.core.glob import matches
 from controller.core.head import Head, Message, Spent
 from controller.core.observation import LIMIT, bounded, first_line
 from controller.core.records import Effect, Evidence, Facts, Outcome, Source, Status
@@ -55,9 +54,9 @@ def project(state: JsonObject, effect: Effect, outcome: Outcome,
     if isinstance(action, Run) or (isinstance(action, Edit) and action.check):
         after["runtime_evidence"] = _runtime(action, outcome)
     if effect.grant and outcome.status is Status.DONE:
-        paths = [path for path in effect.paths if matches(path, rules.policy.protected_paths)]
+        paths = [path for path in effect.paths if rules.policy.protects(path, new=False)]
         after["confirmations"] = answered(state, effect.grant, action, "approved", {
-            "paths": list(paths[:_PATHS]), "tree": outcome.source.tree})
+            "paths": list(paths[:_PATHS]), "tree": outcome.agreed or outcome.source.tree})
     return after
 
 

@@ -143,6 +143,7 @@ class Outcome:
     source: Source  # after
     summary: str = ""
     output: bytes = b""
+    agreed: str = ""  # tree as an allowed edit left it, before its check could change it
     stopped: Stopped | None = None
 
 

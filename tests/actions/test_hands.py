@@ -1,5 +1,6 @@
 """What each action does to a real worktree, and what it shows."""
 
+import dataclasses
 import os
 import stat
 from pathlib import Path
@@ -313,6 +314,72 @@ def test_a_branch_that_somebody_moved_is_left_alone(
     assert "somebody else has moved oneshot/run-1" in outcome.text
     assert git(checkout, "rev-parse", "oneshot/run-1") == git(checkout, "rev-parse", "main")
     assert (bench.root / "new.txt").exists()
+
+    git(checkout, "branch", "-D", "oneshot/run-1")
+    assert bench.perform({"kind": "commit", "message": "Add new"}).status is Status.DONE
+
+
+def test_a_branch_that_is_locked_gets_the_commit_once_the_lock_is_gone(
+        bench: Bench, checkout: Path) -> None:
+    (bench.root / "new.txt").write_text("new\n")
+    locks = [folder / "refs/heads/oneshot/run-1.lock"
+             for folder in (checkout / ".git", bench.place.snapshots.repo.git_dir)]
+    for lock in locks:  # ours is a killed git's, the user's may be held by a living one
+        lock.parent.mkdir()
+        lock.write_text("")
+
+    locked = bench.perform({"kind": "commit", "message": "Add new"})
+    locks[0].unlink()
+    again = bench.perform({"kind": "commit", "message": "Add new"})
+
+    assert (locked.status, again.status) == (Status.FAILED, Status.DONE)
+    assert "run-1.lock" in locked.text
+    assert locked.source.head == locked.source.base
+
+
+def test_a_branch_that_the_user_removed_is_delivered_again(
+        bench: Bench, checkout: Path, git: Git) -> None:
+    (bench.root / "new.txt").write_text("new\n")
+    made = bench.perform({"kind": "commit", "message": "Add new"}).source.head
+    git(checkout, "branch", "-D", "oneshot/run-1")
+
+    outcome = bench.perform({"kind": "commit", "message": "Once more"})
+
+    assert (outcome.status, outcome.source.head) == (Status.DONE, made)
+    assert git(checkout, "rev-parse", "oneshot/run-1") == made
+
+
+def test_a_repository_in_the_worktree_is_not_committed_as_an_empty_link(
+        bench: Bench, git: Git) -> None:
+    git(bench.root, "init", "-q", "nested")
+    (bench.root / "nested/a.txt").write_text("lost if committed")
+    git(bench.root / "nested", "add", "-A")
+    git(bench.root / "nested", "commit", "-q", "-m", "theirs")
+
+    outcome = bench.perform({"kind": "commit", "message": "Add nested"})
+
+    assert outcome.status is Status.FAILED
+    assert outcome.text.startswith("nested: a Git repository of its own")
+
+
+def test_an_edit_is_kept_when_its_check_cannot_start(bench: Bench) -> None:
+    outcome = bench.perform({**edit(write("new.txt", "new")), "check": {"argv": ["no-such"]}})
+
+    assert outcome.status is Status.DONE
+    assert "could not be started: no-such" in outcome.text
+    assert (bench.root / "new.txt").read_text() == "new"
+
+
+def test_a_person_agrees_to_the_edit_and_not_to_what_its_check_makes_of_it(bench: Bench) -> None:
+    effect = bench.effect({**edit(write("app.py", "agreed")), "check": {
+        "shell": "echo cheat > app.py"}})
+
+    outcome = bench.hands.perform(dataclasses.replace(effect, grant="c1"))
+
+    entry = bench.place.snapshots.repo.entry(outcome.agreed, "app.py")
+    assert entry
+    assert outcome.agreed != outcome.source.tree
+    assert bench.place.snapshots.repo.git("cat-file", "blob", entry.id) == b"agreed"
 
 
 def test_there_is_nothing_to_commit_when_nothing_changed(bench: Bench) -> None:

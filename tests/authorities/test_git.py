@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+from controller.authorities import Authorities
+from controller.authorities.ci import LocalCI
+from controller.core.action import Command
 from controller.core.canonical import JsonObject
+from controller.core.contract import CommandCheck, Criterion
 from controller.core.head import Head
 from controller.core.projection import as_state
 from controller.core.records import Finding
@@ -56,6 +60,20 @@ def test_a_finish_is_only_as_good_as_its_delivery(
 
     assert [item.finding for item in (*delivered, *moved)] == [Finding.VERIFIED, Finding.FAILING]
     assert "of the user's repository is at" in moved[0].detail
+
+
+def test_git_is_asked_after_the_checks_which_take_time_and_could_move_a_branch(
+        bench: Bench, checkout: Path) -> None:
+    (bench.root / "new.txt").write_text("new")
+    bench.perform({"kind": "commit", "message": "New"})
+    finish = bench.effect({"kind": "finish", "result": "done", "summary": "."})
+    move = Command(("sh", "-c", f"git -C '{checkout}' update-ref refs/heads/oneshot/run-1 main"))
+    ci = LocalCI(bench.place.snapshots.repo, bench.place.shell,
+                 (Criterion("c", "", CommandCheck(move)),), finish.source.base, bench.place.clock)
+
+    found = Authorities(bench.git, ci).attest(finish, bench.hands.perform(finish))
+
+    assert {item.finding for item in found} == {Finding.FAILING, Finding.VERIFIED}
 
 
 def test_a_failed_action_has_no_postcondition(bench: Bench) -> None:

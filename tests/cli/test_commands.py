@@ -176,6 +176,21 @@ def test_an_answer_is_for_once_and_for_an_open_question(quick: Shop) -> None:
         assert "has no open confirmation" in ran.err
 
 
+def test_a_person_is_asked_again_when_the_check_of_an_approved_edit_changed_the_file(
+        quick: Shop) -> None:
+    target = "tests/test_prices.py"
+    cassette = quick.replies(
+        {"action": {"kind": "edit", "changes": [{"op": "write", "path": target, "content": "1\n"}],
+                    "check": {"shell": f"echo cheat > {target}"}}}, COMMIT, FINISH)
+    quick.oneshot("run", "--cassette", str(cassette))
+    quick.oneshot("approve", "c1")
+
+    ran = quick.oneshot("resume")
+
+    assert ran.code == 8
+    assert "a person must answer c2: commit Say hello" in ran.out
+
+
 def test_an_approval_is_stale_once_the_tree_has_changed(quick: Shop) -> None:
     quick.oneshot("run", "--cassette", str(quick.replies(PROTECTED)))
     (quick.worktree / "new.txt").write_text("somebody else's")
@@ -309,7 +324,9 @@ def test_file_names_that_are_not_utf_8_stop_nothing(quick: Shop, git: Git) -> No
     ("shell: sh check.sh", "check.sh"), ("argv: [sh, ./check.sh]", "check.sh"),
     ("argv: [python, -m, pytest, tests/test_prices.py]", "tests/test_prices.py"),
     ("argv: [python, -m, pytest, checks/]", "checks/test_a.py"),
-], ids=["shell", "argv", "file", "folder"])
+    ("argv: [python, -m, pytest, checks/]", "pytest.py"),
+    ("argv: [python, -m, pytest, checks/]", "pytest/__main__.py"),
+], ids=["shell", "argv", "file", "folder", "shadow", "package"])
 def test_what_a_check_names_is_protected(
         quick: Shop, git: Git, check: str, victim: str) -> None:
     (quick.repo / "checks").mkdir()
@@ -403,6 +420,91 @@ def test_a_worktree_that_was_deleted_is_built_again(quick: Shop) -> None:
     assert "drift" not in ran.err
 
 
+def test_a_checkout_can_be_moved_between_steps(quick: Shop) -> None:
+    from dataclasses import replace
+
+    cassette = quick.replies(WRITE, COMMIT, FINISH)
+    quick.oneshot("run", "--cassette", str(cassette), "--steps", "1")
+    moved = replace(quick, repo=quick.repo.rename(quick.repo.with_name("moved")))
+
+    ran = moved.oneshot("resume")
+
+    assert ran.code == 0, ran.err
+
+
+def test_a_repository_that_git_init_left_in_the_worktree_stops_nothing(quick: Shop) -> None:
+    ran = quick.oneshot("run", "--cassette", str(quick.replies(
+        {"action": {"kind": "run", "shell": "git init -q nested"}}, WRITE, COMMIT, FINISH)))
+
+    assert ran.code == 0, ran.err
+    assert quick.worktree.with_name("work.aside-1").is_dir()
+
+
+def test_a_branch_in_the_place_of_ours_is_named_before_anything_is_done(
+        quick: Shop, git: Git) -> None:
+    git(quick.repo, "branch", "oneshot")
+
+    ran = quick.oneshot("run", "--cassette", str(quick.replies(WRITE)))
+
+    assert ran.code == 2
+    assert "the repository has a branch `oneshot`" in ran.err
+
+
+def test_what_is_written_to_a_closed_output_lands_in_no_file_of_ours(quick: Shop) -> None:
+    from controller.process import capture
+
+    cassette = quick.replies(WRITE, COMMIT, FINISH)
+    run = f"{sys.executable} -P -c \"$0\" run --cassette {cassette} <&- >&- 2>&-"
+    said = capture(["sh", "-c", run, START], cwd=quick.repo, env=quick.env)
+
+    assert said.exit == 0
+    assert quick.oneshot("status").code == 0
+
+
+def test_a_run_whose_criteria_held_before_it_proves_nothing_new(quick: Shop, git: Git) -> None:
+    (quick.repo / "hello.txt").write_text("hello\n")
+    git(quick.repo, "add", "-A")
+    git(quick.repo, "commit", "-q", "-m", "done already")
+
+    ran = quick.oneshot("run", "--cassette", str(quick.replies(
+        {"action": {"kind": "edit", "changes": [
+            {"op": "write", "path": "other.txt", "content": "x"}]}}, COMMIT, FINISH)))
+
+    assert ran.code == 0
+    assert "every criterion held before any change, so this proves nothing new" in ran.err
+
+
+@pytest.mark.parametrize(("name", "text", "says"), [
+    ("intent-contract.yaml", "goal: G.\nsuccess_criteria:\n  a: {check: {file: ../x}}\n",
+     "/success_criteria/a/check/file: '../x'"),
+    ("intent-contract.yaml", "goal: G.\nsuccess_criteria:\n  a: {check: {file: .git/HEAD}}\n",
+     "/success_criteria/a/check/file: '.git/HEAD'"),
+    ("config.yaml", "skill: .agent-contract\n", "the skill spec is no file"),
+    ("config.yaml", "skill: ../../../../../dev/zero\n", "the skill spec is no file"),
+], ids=["outside", "git", "folder", "endless"])
+def test_a_contract_that_nothing_could_fulfil_does_not_validate(
+        quick: Shop, name: str, text: str, says: str) -> None:
+    quick.contract(name, text)
+
+    ran = quick.oneshot("validate")
+
+    assert ran.code == 2
+    assert says in ran.err
+
+
+def test_a_home_folder_of_nobody_is_a_folder_like_any_other(quick: Shop) -> None:
+    quick.contract("policy.yaml", "environment: {path: ['~nobody-here/bin', ~/bin]}\n")
+
+    assert quick.oneshot("validate").code == 0
+
+
+def test_file_names_in_another_encoding_are_named_before_anything_is_done(quick: Shop) -> None:
+    ran = quick.oneshot("status", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+
+    assert ran.code == 2
+    assert "set PYTHONUTF8=1" in ran.err
+
+
 def test_doctor_says_what_is_there_and_asks_no_model(quick: Shop) -> None:
     ran = quick.oneshot("doctor")
     as_json = quick.oneshot("doctor", "--json", ANTHROPIC_API_KEY="dummy").json
@@ -422,6 +524,7 @@ def test_doctor_says_what_is_there_and_asks_no_model(quick: Shop) -> None:
     (("-C", "/", "status"), "/ is in no Git checkout"),
     (("run", "--adapter", "anthropic_api"), "needs --model NAME"),
     (("run", "--cassette", "none.jsonl"), "none.jsonl: the cassette can't be read"),
+    (("run", "--cassette", "/dev/zero"), "/dev/zero: the cassette can't be read"),
     (("say", " "), "expected a text to say, got an empty one"),
     (("say", "bad \udcff byte"), "expected UTF-8 on the command line"),
     (("run", "--steps", "0"), "Invalid value for '--steps'"),

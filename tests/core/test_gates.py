@@ -192,9 +192,14 @@ def test_action_policy_refuses_paths_that_no_action_may_name(path: str) -> None:
      "REFUSE"),
     (Policy(confirm_commands=("publish",)), {"kind": "run", "argv": ["npm", "publish"]}, "CONFIRM"),
     (Policy(forbidden_commands=("curl",)), {**EDIT, "check": {"shell": "curl x"}}, "REFUSE"),
+    (Policy(), edit(".pytest.ini"), "CONFIRM"),
+    (Policy(), edit("sub/GNUmakefile"), "CONFIRM"),
+    (Policy(), edit(".gitattributes"), "CONFIRM"),
+    (Policy(measures=frozenset({"pytest.py"})), edit("pytest.py"), "CONFIRM"),
     (Policy(max_timeout=60), {"kind": "run", "shell": "true", "timeout": 61}, "REFUSE"),
     (Policy(), {"kind": "search", "pattern": "("}, "REFUSE"),
-], ids=["protected", "new-file", "forbidden", "asked-about", "forbidden-check", "too-long",
+], ids=["protected", "new-file", "forbidden", "asked-about", "forbidden-check",
+        "runner", "make", "attributes", "shadow", "too-long",
         "regex"])
 def test_action_policy(policy: Policy, action: JsonObject, decision: str) -> None:
     assert judged(asked(action), rules(policy=policy))["decision"] == decision

@@ -77,7 +77,8 @@ def test_printable_keeps_text_and_drops_what_moves_a_cursor(text: str, shown: st
     ("my/tests/a", "tests/**", False), ("tests/x/a", "tests/", True), ("a[1].py", "a[1].py", True),
     ("conftest.py", "conftest.py", True), ("x/conftest.py", "conftest.py", True),
     ("ab", "a?", True), ("a/", "a?", False), ("a\nb.lock", "*.lock", True),
-    ("A.lock", "a.lock", False),
+    ("A.lock", "a.lock", False), ("a/b/c.py", "**/**/*.py", True), ("a/b/c", "a/***", True),
+    ("a/" * 60 + "b", "**/" * 40 + "c", False),
 ])
 def test_globs_match_as_in_gitignore(path: str, glob: str, expected: bool) -> None:
     assert matches(path, [glob]) is expected

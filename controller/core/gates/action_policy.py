@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterator
 
 from controller.core.action import Action, Command, Commit, Edit, Read, Run, Search, touched
-from controller.core.contract import Policy
-from controller.core.glob import matches
 from controller.core.observation import quoted
 from controller.core.pointer import pointer
 from controller.core.records import Candidate, Facts
@@ -18,11 +16,6 @@ from controller.core.verdict import Decision, Objection, Verdict, judged
 
 CONTROLLED = (".git", ".agent-contract", ".agent-runtime")
 """Folders that belong to Git, the user and the controller."""
-
-
-RUNNERS = ("conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "package.json",
-           "Makefile", "jest.config.*", "vitest.config.*", ".mocharc.*", ".github/**")
-"""Files that decide how tests are run: where such names are protected, new ones are as well."""
 
 
 def action_policy(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
@@ -136,21 +129,11 @@ def _controlled(action: Action, facts: Facts) -> Iterator[Objection]:
                             "command; put it back")
 
 
-def protected(path: str, base_paths: frozenset[str], policy: Policy) -> bool:
-    """Whether a person must agree to a change of this file.
-
-    A new test is welcome; a changed one, and what configures how tests are run, is not.
-    """
-    if not matches(path, policy.protected_paths):
-        return False
-    return path in base_paths or matches(path, RUNNERS)
-
-
 def _protected(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objection]:
     """An edit is judged by what it names, a Git commit by what it holds: commands change files too.
     """
     action = candidate.transition.action
     committed = isinstance(action, Commit)
     for path in sorted(facts.changed - facts.agreed if committed else set(touched(action))):
-        if protected(path, facts.base_paths, rules.policy):
+        if rules.policy.protects(path, new=path not in facts.base_paths):
             yield Objection("/action", f"{quoted(path)} is protected: a person must agree first")
