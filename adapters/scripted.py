@@ -63,7 +63,8 @@ class Recording:
 
 def _read(cassette: Path) -> list[Reply]:
     if not cassette.is_file():
-        raise SetupError(f"{cassette}: the cassette can't be read: there is no such file")
+        why = "it is no file" if cassette.exists() else "there is no such file"
+        raise SetupError(f"{cassette}: the cassette can't be read: {why}")
     try:
         lines = _lines(cassette)
     except (OSError, UnicodeDecodeError) as fault:

@@ -1,6 +1,8 @@
 """Run a command of a model's or a contract's: no input, a clean environment, an end."""
 
+import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,11 +14,21 @@ _KEPT = 4 * 1024 * 1024  # bytes of output that are read back: the first half an
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder, whatever the modes of what is in it."""
-    for place in (folder, *folder.rglob("*")) if folder.is_dir() else ():
-        if place.is_dir() and not place.is_symlink():
-            place.chmod(0o700)
+    """Remove a folder, whatever the modes of the folders in it."""
+    if folder.is_symlink():
+        folder.unlink()
+        return
+    _open(folder)
+    for place, names, _ in os.walk(folder):
+        for name in names:
+            _open(Path(place, name))
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _open(folder: Path) -> None:
+    with suppress(OSError):
+        if not folder.is_symlink():
+            folder.chmod(0o700)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from controller.core.parse import command
 from controller.core.prompt import CONTRACT_LIMIT, SKILL_LIMIT, stable
 from controller.core.rules import Rules, transition_schema
 
-_SHADOWS = ("", ".py", "/__init__.py", "/__main__.py")
+_SHADOWS = (".py", "/__init__.py", "/__main__.py")
 """`python -m pytest` would run a pytest.py of the repository's."""
 
 
@@ -113,7 +113,7 @@ def _policy(document: JsonObject, named: tuple[str, ...]) -> Policy:
     return Policy(
         protected_paths=(*map(str, members(document.get("protected_paths"))),
                          *(f"/{path}" for path in named)),
-        measures=frozenset(path + end for path in named for end in _SHADOWS),
+        shadows=frozenset(path + end for path in named for end in _SHADOWS),
         forbidden_commands=tuple(map(str, members(commands.get("forbid")))),
         confirm_commands=tuple(map(str, members(commands.get("confirm")))),
         environment=Environment(

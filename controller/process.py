@@ -139,7 +139,10 @@ def this_process() -> Owner:
 
 def alive(owner: Owner) -> bool | None:
     """Whether the owner is still at work; None for another host, where we can't look."""
-    return owner.mark == _mark(owner.pid) if owner.host == os.uname().nodename else None
+    if owner.host != os.uname().nodename:
+        return None
+    ended = _stat(owner.pid)[:1] in (["Z"], ["X"])  # and nobody has waited for it yet
+    return not ended and owner.mark == _mark(owner.pid)
 
 
 def _why(fault: OSError | ValueError) -> str:
@@ -205,13 +208,17 @@ def _signal_group(pid: int, number: signal.Signals) -> bool:
 
 
 def _start_time(pid: int) -> int | None:
-    """When a living process started, in clock ticks since boot (field 22 of proc(5) stat)."""
+    """When a process started, in clock ticks since boot (field 22 of proc(5) stat)."""
+    fields = _stat(pid)
+    return int(fields[19]) if fields else None
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of proc(5) stat from the third, the state, on. Empty: there is no such process."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return None
-    fields = text.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else int(fields[19])
+        return []
 
 
 def _mark(pid: int) -> str:

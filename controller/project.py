@@ -13,6 +13,7 @@ from controller.core.gates.action_policy import path_fault
 from controller.core.pointer import pointer
 from controller.core.rules import Rules, definitions, inlined, properties
 from controller.documents import Project, of_documents, schema
+from controller.settings import from_environment
 from controller.strict_yaml import Document, load, read
 
 FOLDER = ".agent-contract"
@@ -115,7 +116,7 @@ def _skill(folder: Path, root: Path, config: JsonObject, domain: str) -> str:
     if not named and not place.exists():
         return contracts.skill(domain)
     try:
-        if not place.is_file():
+        if place.exists() and not place.is_file():
             raise SetupError(f"{place}: the skill spec is no file")
         text = place.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as fault:
@@ -166,8 +167,8 @@ def check_state_schema(document: JsonObject) -> None:
 def _absolute(policy: JsonObject, root: Path) -> JsonObject:
     """The policy with the folders of its PATH made absolute, since commands run elsewhere."""
     environment = entries(policy.get("environment"))
-    home = str(Path("~").expanduser())
+    home = str(from_environment().home)
     path: list[JsonValue] = [
-        str(root / (home + folder[1:] if folder.startswith("~/") else folder))
+        str(root / (home + folder[1:] if folder.split("/")[0] == "~" else folder))
         for folder in map(str, members(environment.get("path")))]
     return {**policy, "environment": {**environment, "path": path}}

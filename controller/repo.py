@@ -118,10 +118,11 @@ class Repo:
         """Every file path of a tree. What is not UTF-8 keeps its bytes (surrogateescape)."""
         return frozenset(_names(self.git("ls-tree", "-r", "-z", "--name-only", tree)))
 
-    def links(self, tree: str) -> frozenset[str]:
-        """The paths of a tree that are Git commits of other repositories (submodules)."""
+    def links(self, tree: str) -> frozenset[tuple[str, str]]:
+        """(path, id) of every Git commit of another repository that a tree names (submodules)."""
         lines = _names(self.git("ls-tree", "-r", "-z", tree))
-        return frozenset(line.split("\t", 1)[1] for line in lines if line.startswith("160000 "))
+        return frozenset((line.split("\t", 1)[1], line.split()[2])
+                         for line in lines if line.startswith("160000 "))
 
     def changed(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
         """(letter, path) of every file that differs between two trees: A, M, D or T."""
@@ -171,8 +172,9 @@ class Repo:
         return True
 
     def unlock(self, name: str) -> None:
-        """Remove the lock of a ref that a killed git left behind. Only for a repository of ours."""
-        (self.git_dir / f"{name}.lock").unlink(missing_ok=True)
+        """Remove the locks that a killed git left behind. Only for a repository of ours."""
+        for locked in (name, "packed-refs"):
+            (self.git_dir / f"{locked}.lock").unlink(missing_ok=True)
 
     def take_objects(self, source: "Repo", new: str, known: Sequence[str]) -> None:
         """Copy what `new` needs and `known` does not have from another repository. Runs no hook."""

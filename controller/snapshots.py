@@ -51,9 +51,19 @@ class Snapshots:
         return self.repo.git("write-tree").decode().strip()
 
     def keep(self, name: str) -> None:
-        """Pin the state that the worktree has now under a hidden ref, so that nothing is lost."""
-        if self.root.is_dir():
-            self.repo.git("update-ref", f"refs/oneshot/{name}", self.take())
+        """Pin the state that the worktree has now under a hidden ref, so that nothing is lost.
+
+        What git can't take is moved aside whole.
+        """
+        if not self.root.is_dir():
+            return
+        try:
+            tree = self.take()
+        except WorldError:
+            self._set_aside()
+            return
+        self.repo.unlock(f"refs/oneshot/{name}")
+        self.repo.git("update-ref", f"refs/oneshot/{name}", tree)
 
     def restore(self, tree: str) -> None:
         """Make the worktree hold exactly `tree`. Raises WorldError when that can't be proved."""
@@ -76,15 +86,20 @@ class Snapshots:
 
     def _rebuild(self, tree: str) -> None:
         """Make the worktree anew, beside what git can't deal with; nothing of that is removed."""
-        aside = next(place for number in range(1, 10_000) if not (
-            place := self.root.with_name(f"{self.root.name}.aside-{number}")).exists())
-        self.root.rename(aside)
+        self.repo.paths(tree)  # raises while all is as it was, when there is no such tree
+        aside = self._set_aside()
         self.root.mkdir()
-        self._drop_index()
         self.repo.git("read-tree", "--reset", "-u", tree)
         if self.take() != tree:
             raise WorldError(f"the worktree {self.root} can't be brought back to tree {tree}; what "
                              f"was there is in {aside}")
+
+    def _set_aside(self) -> Path:
+        aside = next(place for number in range(1, 10_000) if not (
+            place := self.root.with_name(f"{self.root.name}.aside-{number}")).exists())
+        self.root.rename(aside)
+        self._drop_index()
+        return aside
 
     def _drop_index(self) -> None:
         assert self.repo.index is not None
@@ -100,7 +115,7 @@ class Snapshots:
 
         A link on the way is for git to replace: what lies behind it is not ours.
         """
-        for path in self.repo.paths(tree) - self.repo.links(tree):
+        for path in self.repo.paths(tree) - {path for path, _ in self.repo.links(tree)}:
             target = self.root
             for part in path.split("/"):
                 target = target / part

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from controller.checkout import create, open_checkout
+from controller.core.errors import WorldError
 from controller.repo import Repo
 from controller.snapshots import Snapshots
 from tests.conftest import Git
@@ -188,3 +189,13 @@ def test_what_git_cannot_take_is_moved_aside_whole(snapshots: Snapshots, git: Gi
     assert (snapshots.root / "app.py").exists()
     assert snapshots.root.with_name("work.aside-1").joinpath(
         "nested/work.txt").read_text() == "somebody's"
+
+
+def test_a_tree_that_is_not_there_leaves_the_worktree_alone(snapshots: Snapshots) -> None:
+    (snapshots.root / "app.py").write_text("mine")
+
+    with pytest.raises(WorldError):
+        snapshots.restore("0" * 39 + "1")
+
+    assert (snapshots.root / "app.py").read_text() == "mine"
+    assert not snapshots.root.with_name("work.aside-1").exists()

@@ -18,7 +18,7 @@ def commit(place: Workplace, effect: Effect, action: Commit) -> str:
     ref = f"refs/heads/{source.branch}"
     if not source.dirty:
         return _again(place, ref, source)
-    foreign = repo.links(source.tree) - repo.links(source.base)
+    foreign = {path for path, _ in repo.links(source.tree) - repo.links(source.base)}
     if foreign:
         raise CannotPerform(f"{', '.join(sorted(foreign))}: a Git repository of its own, whose "
                             "files a Git commit can't hold; remove its .git folder, or remove it")
@@ -30,7 +30,8 @@ def commit(place: Workplace, effect: Effect, action: Commit) -> str:
     if not repo.move_ref(ref, made, old):
         raise CannotPerform(f"the run's own branch is at {repo.ref(ref)}, expected {old}")
     try:
-        delivered = place.user.move_ref(ref, made, old)
+        gone = place.user.ref(ref) is None  # a branch that its user has removed is made again
+        delivered = place.user.move_ref(ref, made, ABSENT if gone else old)
     except WorldError:
         repo.move_ref(ref, old, made)
         raise
@@ -46,7 +47,8 @@ def _again(place: Workplace, ref: str, source: Source) -> str:
     if source.head == source.base or place.user.ref(ref) is not None:
         raise CannotPerform("there is nothing to commit: the worktree equals the last Git commit")
     place.user.take_objects(place.snapshots.repo, source.head, [source.base])
-    place.user.move_ref(ref, source.head, ABSENT)
+    if not place.user.move_ref(ref, source.head, ABSENT):
+        raise CannotPerform(f"somebody else has made {source.branch} just now: ask")
     return source.head
 
 

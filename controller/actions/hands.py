@@ -1,6 +1,5 @@
 """The executor: performs effects of the journal, and brings half-done ones to an end."""
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from controller.actions.commit import commit
@@ -56,8 +55,7 @@ class Hands:
         """
         end_recorded(self.place.shell.record)
         if effect.effect_class is EffectClass.WORKSPACE:
-            with suppress(WorldError):  # what git can't take, restore moves aside whole
-                self.place.snapshots.keep(f"found/{effect.id}")
+            self.place.snapshots.keep(f"found/{effect.id}")
         self._undo(effect)
         return self.perform(effect)
 

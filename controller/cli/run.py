@@ -52,6 +52,7 @@ def _mention_others(place: Place, as_json: bool) -> None:
 def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = None,
               steps: int | None = None, new: bool = False) -> int:
     """Open the run if it is new, drive it, and tell what came of it. Returns the exit code."""
+    # `begin` asks as well, but `build` would touch the holder's worktree before.
     holder = None if new else place.queries.holder(fixed.run)
     if holder and alive(holder):
         raise LeaseLost(f"run {fixed.run} is held by {holder}; wait for it or stop it")

@@ -86,12 +86,16 @@ def _worktree(place: Place, launch: Launch, work: Path) -> Repo:
     git_dir = place.runs / launch.run / "repo.git"
     row = place.tables.run(launch.run)
     state = entries(row.head["state"]) if row else {}
-    if not (git_dir / "HEAD").exists():
-        made = create(git_dir, place.user)
-        head = str(entries(state.get("source_authority")).get("head") or launch.base)
-        if head != launch.base:  # ours was lost; the user's has what was delivered
-            made.move_ref(f"refs/heads/{branch_of(launch.run)}", made.commit(head), ABSENT)
+    if not git_dir.is_dir():
+        half = git_dir.with_name("repo.new")
+        shutil.rmtree(half, ignore_errors=True)
+        create(half, place.user)
+        half.rename(git_dir)
     borrow(git_dir, place.user)
+    made, branch = Repo(git_dir), f"refs/heads/{branch_of(launch.run)}"
+    head = str(entries(state.get("source_authority")).get("head") or launch.base)
+    if head != launch.base and made.ref(branch) is None:  # the user's has what was delivered
+        made.move_ref(branch, made.commit(head), ABSENT)
     index = git_dir / "worktree.index"
     if not work.is_dir():
         beside = work.with_name("work.new")  # half a worktree would look like somebody's deletions

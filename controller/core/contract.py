@@ -77,7 +77,7 @@ class Policy:
     """Which actions are refused or asked about, whatever the contract says."""
 
     protected_paths: tuple[str, ...] = ()
-    measures: frozenset[str] = frozenset()  # paths that checks name, or that would shadow them
+    shadows: frozenset[str] = frozenset()  # files that would be run in place of a check's
     forbidden_commands: tuple[str, ...] = ()
     confirm_commands: tuple[str, ...] = ()
     timeout: int = 300
@@ -91,7 +91,7 @@ class Policy:
         A new test is welcome; a changed one is not, nor is a new file that would be run in the
         place of what a check names.
         """
-        return (matches(path, RUNNERS) or path in self.measures
+        return (matches(path, RUNNERS) or path in self.shadows
                 or (not new and matches(path, self.protected_paths)))
 
 

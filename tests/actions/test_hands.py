@@ -11,6 +11,7 @@ from controller.core.canonical import JsonObject
 from controller.core.head import Stop
 from controller.core.observation import LIMIT
 from controller.core.records import Status
+from controller.testing.clock import MORNING
 from tests.bench import Bench
 from tests.conftest import Git
 
@@ -348,6 +349,13 @@ def test_a_branch_that_the_user_removed_is_delivered_again(
     assert (outcome.status, outcome.source.head) == (Status.DONE, made)
     assert git(checkout, "rev-parse", "oneshot/run-1") == made
 
+    git(checkout, "branch", "-D", "oneshot/run-1")
+    (bench.root / "more.txt").write_text("more\n")
+    later = bench.perform(  # the next one as well, on top of what was there
+        {"kind": "commit", "message": "More"})
+    assert later.status is Status.DONE
+    assert git(checkout, "rev-parse", "oneshot/run-1~1") == made
+
 
 def test_a_repository_in_the_worktree_is_not_committed_as_an_empty_link(
         bench: Bench, git: Git) -> None:
@@ -360,6 +368,39 @@ def test_a_repository_in_the_worktree_is_not_committed_as_an_empty_link(
 
     assert outcome.status is Status.FAILED
     assert outcome.text.startswith("nested: a Git repository of its own")
+
+
+def test_a_submodule_is_not_moved_to_a_git_commit_that_nobody_has(
+        bench: Bench, git: Git) -> None:
+    git(bench.root, "init", "-q", "nested")
+    git(bench.root / "nested", "commit", "-q", "--allow-empty", "-m", "one")
+    repo = bench.place.snapshots.repo
+    effect = bench.effect({"kind": "commit", "message": "Move it"})
+    base = repo.commit_tree(effect.source.tree, effect.source.base, "with a submodule",
+                            bench.place.identity, MORNING)
+    git(bench.root / "nested", "commit", "-q", "--allow-empty", "-m", "two")
+    source = dataclasses.replace(effect.source, head=base, base=base,
+                                 tree=bench.place.snapshots.take(), head_tree=effect.source.tree)
+
+    outcome = bench.hands.perform(dataclasses.replace(effect, source=source))
+
+    assert outcome.text.startswith("nested: a Git repository of its own")
+
+
+def test_what_a_resume_finds_is_not_undone_before_it_is_kept(bench: Bench) -> None:
+    effect = bench.effect(run("true"))
+    repo = bench.place.snapshots.repo
+    (bench.root / "app.py").write_text("somebody's work")
+    ref = f"refs/oneshot/found/{effect.id}"
+    lock = repo.git_dir / f"{ref}.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("")  # a killed git's
+
+    bench.hands.resume(effect)
+
+    entry = repo.entry(repo.ref(ref) or "", "app.py")
+    assert entry
+    assert repo.git("cat-file", "blob", entry.id) == b"somebody's work"
 
 
 def test_an_edit_is_kept_when_its_check_cannot_start(bench: Bench) -> None:

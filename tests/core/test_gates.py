@@ -195,7 +195,7 @@ def test_action_policy_refuses_paths_that_no_action_may_name(path: str) -> None:
     (Policy(), edit(".pytest.ini"), "CONFIRM"),
     (Policy(), edit("sub/GNUmakefile"), "CONFIRM"),
     (Policy(), edit(".gitattributes"), "CONFIRM"),
-    (Policy(measures=frozenset({"pytest.py"})), edit("pytest.py"), "CONFIRM"),
+    (Policy(shadows=frozenset({"pytest.py"})), edit("pytest.py"), "CONFIRM"),
     (Policy(max_timeout=60), {"kind": "run", "shell": "true", "timeout": 61}, "REFUSE"),
     (Policy(), {"kind": "search", "pattern": "("}, "REFUSE"),
 ], ids=["protected", "new-file", "forbidden", "asked-about", "forbidden-check",
