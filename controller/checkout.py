@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from controller.core.errors import SetupError, WorldError
-from controller.repo import CONFIG, Identity, Repo
+from controller.repo import CONFIG, Identity, Repo, as_environment
 from controller.settings import checkout_root
 
 _ATTRIBUTES = "* -text !eol -filter -ident -working-tree-encoding\n"
@@ -74,10 +74,7 @@ def is_dirty(user: Repo) -> bool:
                          r"^filter\..*\.(clean|process|required)$").decode("utf-8", "replace")
     except WorldError:
         found = ""  # git's way to say that there are none
-    names, count = [name for name in found.split("\n") if name], len(CONFIG)
-    off = {"GIT_CONFIG_COUNT": str(count + len(names)),
-           **{f"GIT_CONFIG_KEY_{count + i}": name for i, name in enumerate(names)},
-           **{f"GIT_CONFIG_VALUE_{count + i}": "false" if name.endswith("required") else ""
-              for i, name in enumerate(names)}}
+    off = as_environment({**CONFIG, **{
+        name: "false" if name.endswith("required") else "" for name in found.split("\n") if name}})
     return bool(user.git("diff-files", "--name-only", extra=off)
                 or user.git("diff-index", "--cached", "--name-only", "HEAD", extra=off))

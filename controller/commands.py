@@ -76,14 +76,14 @@ class Shell:
 
         A command that exits with an error has run: its exit code is what was to be found out.
         """
-        written = self.scratch / "output"
+        written, env = self.scratch / "output", self.environment()
         result = supervise(Job(
-            argv=command.argv, cwd=cwd, env=self.environment(), stdout=written,
+            argv=command.argv, cwd=cwd, env=env, stdout=written,
             timeout=min(command.timeout or self.policy.timeout, self.policy.max_timeout),
             size=self.policy.output_bytes, record=self.record))
         if result.ended is Ended.NOT_STARTED:
-            path = self.environment()["PATH"]
-            return Ran(f"could not be started: {result.fault}; PATH is {path}", None, b"", False)
+            return Ran(f"could not be started: {result.fault}; PATH is {env['PATH']}", None, b"",
+                       False)
         return Ran(_ending(result), result.exit if result.ended is Ended.EXITED else None,
                    _read_back(written))
 

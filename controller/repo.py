@@ -42,6 +42,14 @@ CONFIG = {
 }
 """What every git command is told, whatever any configuration says."""
 
+
+def as_environment(config: Mapping[str, str]) -> dict[str, str]:
+    """The variables that tell git this configuration and no other."""
+    return {"GIT_CONFIG_COUNT": str(len(config)),
+            **{f"GIT_CONFIG_KEY_{i}": key for i, key in enumerate(config)},
+            **{f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(config.values())}}
+
+
 _ENVIRONMENT = {
     "PATH": SYSTEM_PATH,
     "HOME": "/nonexistent",
@@ -58,10 +66,9 @@ _ENVIRONMENT = {
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "SSH_ASKPASS_REQUIRE": "never",
-    "GIT_CONFIG_COUNT": str(len(CONFIG)),
-    **{f"GIT_CONFIG_KEY_{i}": key for i, key in enumerate(CONFIG)},
-    **{f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(CONFIG.values())},
+    **as_environment(CONFIG),
 }
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:

@@ -76,9 +76,14 @@ def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = 
 
 def _warn(head: Head, view: View) -> None:
     """Say before money is spent that a run may prove nothing."""
-    criteria = entries(head.state.get("criteria")).values()
-    if not view.as_json and all(entries(item)["finding"] == "verified" for item in criteria):
+    if not view.as_json and _held_before(head):
         talk("note: every criterion holds already, before any change: they prove nothing")
+
+
+def _held_before(head: Head) -> bool:
+    """Whether every criterion held on the base, before any change."""
+    return all(entries(item).get("baseline") == "verified"
+               for item in entries(head.state.get("criteria")).values())
 
 
 def conclude(place: Place, head: Head, view: View) -> None:
@@ -97,7 +102,6 @@ def conclude(place: Place, head: Head, view: View) -> None:
         talk(f"report: {write_report(place.queries, head.run, place.runs / head.run)}")
     if head.stopped and head.stopped.why is Stop.FINISHED:
         talk(f"the Git commit is on branch {branch_of(head.run)}")
-        if all(entries(item).get("baseline") == "verified"
-               for item in entries(head.state.get("criteria")).values()):
+        if _held_before(head):
             talk("note: every criterion held before any change, so this proves nothing new")
     next_commands(*next_steps(place, head))
