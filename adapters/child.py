@@ -11,17 +11,21 @@ from pathlib import Path
 
 from controller.core.canonical import JsonObject
 from controller.core.errors import ModelUnavailable, ModelUnusable
-from controller.process import Ended, Job, Result, end_recorded, supervise
+from controller.process import Ended, Job, Result, supervise
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """One way to start the program. `folder` is ours alone; times in seconds."""
+    """One way to start the program. `folder` is ours alone; times in seconds.
+
+    `mark` is what the program is found by when we have died.
+    """
 
     binary: str
     folder: Path
     total_timeout: float
     idle_timeout: float | None
+    mark: str = ""
 
     @property
     def home(self) -> Path:
@@ -39,13 +43,12 @@ class Child:
 
         Raises ModelUnusable when it can't be started, ModelUnavailable when it does not end.
         """
-        end_recorded(self.folder / "child")  # one that a dead controller left behind
         call = self._made("call")
         stdout, stderr = call / "stdout", call / "stderr"
         result = supervise(Job(
             argv=[self.binary, *args], cwd=self._made("empty"), env=env, stdout=stdout,
             stderr=stderr, stdin=self.file("prompt", prompt), timeout=self.total_timeout,
-            silence=self.idle_timeout, size=256 * 1024 * 1024, record=self.folder / "child"))
+            silence=self.idle_timeout, size=256 * 1024 * 1024, mark=self.mark))
         if result.ended is Ended.NOT_STARTED:
             raise ModelUnusable(f"{result.fault}; install it or set model.binary in config.yaml")
         if result.ended is not Ended.EXITED:

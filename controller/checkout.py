@@ -8,9 +8,9 @@ from controller.settings import checkout_root
 
 _ATTRIBUTES = "* -text !eol -filter -ident -working-tree-encoding\n"
 
-_EXCLUDE = ("__pycache__/\n*.pyc\n.pytest_cache/\n.mypy_cache/\n.ruff_cache/\n"
-            "node_modules/\n.venv/\n")
-"""What tools leave behind in any repository, whether or not it ignores it: never snapshotted."""
+LEFT_BEHIND = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache",
+                         "node_modules", ".venv"})
+"""Folders of tools in any repository, whether or not it ignores them: never snapshotted."""
 
 
 def open_checkout(folder: Path) -> Repo:
@@ -32,7 +32,8 @@ def create(git_dir: Path, lender: Repo) -> Repo:
     borrow(git_dir, lender)
     (git_dir / "info").mkdir(exist_ok=True)
     (git_dir / "info/attributes").write_text(_ATTRIBUTES)
-    (git_dir / "info/exclude").write_text(_EXCLUDE)
+    (git_dir / "info/exclude").write_text("".join(
+        f"{name}/\n" for name in sorted(LEFT_BEHIND)) + "*.pyc\n")
     return repo
 
 

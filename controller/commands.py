@@ -1,8 +1,6 @@
 """Run a command of a model's or a contract's: no input, a clean environment, an end."""
 
-import os
-import shutil
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,25 +8,10 @@ from controller.core.action import Command
 from controller.core.contract import Policy
 from controller.process import SYSTEM_PATH, Ended, Job, Result, supervise
 
+KEY = "ONESHOT_KEY"
+"""The variable that an external command and its probe find the idempotency key in."""
+
 _KEPT = 4 * 1024 * 1024  # bytes of output that are read back: the first half and the last
-
-
-def remove(folder: Path) -> None:
-    """Remove a folder, whatever the modes of the folders in it."""
-    if folder.is_symlink():
-        folder.unlink()
-        return
-    _open(folder)
-    for place, names, _ in os.walk(folder):
-        for name in names:
-            _open(Path(place, name))
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _open(folder: Path) -> None:
-    with suppress(OSError):
-        if not folder.is_symlink():
-            folder.chmod(0o700)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +31,15 @@ class Ran:
 class Shell:
     """Runs commands under one policy.
 
-    `scratch` holds their home, temporary folder and output, outside the worktree; `record` names
-    the command that is running now.
+    `scratch` holds their home, temporary folder and output, outside the worktree; `mark` is what
+    they are found by when we have died.
     """
 
     policy: Policy
     scratch: Path
-    record: Path
+    mark: str
 
-    def environment(self) -> dict[str, str]:
+    def environment(self, more: Mapping[str, str]) -> dict[str, str]:
         """What a command finds: nothing of the user's environment but what the policy lists."""
         home, tmp = self.scratch / "home", self.scratch / "tmp"
         for folder in (home, tmp):
@@ -68,19 +51,19 @@ class Shell:
             "GIT_TERMINAL_PROMPT": "0", "PIP_NO_INPUT": "1", "DEBIAN_FRONTEND": "noninteractive",
             # A stale .pyc outlives an edit of the same size in the same second.
             "PYTHONDONTWRITEBYTECODE": "1",
-            **dict(self.policy.environment.variables),
+            **dict(self.policy.environment.variables), **more,
         }
 
-    def run(self, command: Command, cwd: Path) -> Ran:
-        """Run the command to its end or its limits.
+    def run(self, command: Command, cwd: Path, more: Mapping[str, str] | None = None) -> Ran:
+        """Run the command to its end or its limits, with some more variables.
 
         A command that exits with an error has run: its exit code is what was to be found out.
         """
-        written, env = self.scratch / "output", self.environment()
+        written, env = self.scratch / "output", self.environment(more or {})
         result = supervise(Job(
             argv=command.argv, cwd=cwd, env=env, stdout=written,
             timeout=min(command.timeout or self.policy.timeout, self.policy.max_timeout),
-            size=self.policy.output_bytes, record=self.record))
+            size=self.policy.output_bytes, mark=self.mark))
         if result.ended is Ended.NOT_STARTED:
             return Ran(f"could not be started: {result.fault}; PATH is {env['PATH']}", None, b"",
                        False)

@@ -15,6 +15,7 @@ from controller.core.contract import (
     Contract,
     Criterion,
     Environment,
+    External,
     FileCheck,
     Limits,
     ModelConfig,
@@ -115,12 +116,18 @@ def _policy(document: JsonObject, named: tuple[str, ...]) -> Policy:
                          *(f"/{path}" for path in named)),
         shadows=frozenset(path + end for path in named for end in _SHADOWS),
         forbidden_commands=tuple(map(str, members(commands.get("forbid")))),
+        external=tuple(map(_external, map(_object, members(document.get("external"))))),
         confirm_commands=tuple(map(str, members(commands.get("confirm")))),
         environment=Environment(
             tuple(map(str, members(environment.get("path")))),
             tuple((name, str(value)) for name, value in entries(
                 environment.get("variables")).items())),
         **_arguments(limits))
+
+
+def _external(item: JsonObject) -> External:
+    probe = item.get("probe")
+    return External(command({"shell": item["run"]}), command({"shell": probe}) if probe else None)
 
 
 def _config(document: JsonObject) -> Config:

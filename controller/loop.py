@@ -5,14 +5,17 @@ observe → render → propose → admit → begin → perform → attest → se
 
 from dataclasses import dataclass
 
+from controller.core.aim import Aim, aim
 from controller.core.budget import exhausted, may_go_on
+from controller.core.canonical import JsonObject
 from controller.core.errors import ModelError, Refused
 from controller.core.gates import admit
-from controller.core.head import Head, Launch, Lease, Owner
+from controller.core.head import Head, Launch, Lease
+from controller.core.parse import parse
 from controller.core.ports import Authority, Clock, Executor, Model, Store
 from controller.core.projection import adopt
 from controller.core.prompt import render
-from controller.core.records import Call, Effect, Outcome, Status
+from controller.core.records import Call, Candidate, Effect, Facts, Outcome, Status, Transition
 from controller.core.rules import Rules
 from controller.core.settle import settle
 from controller.core.verdict import Decision, Verdict, worst
@@ -31,18 +34,17 @@ class Controller:
     clock: Clock
 
 
-def run(ctl: Controller, owner: Owner, steps: int | None = None) -> Head:
+def run(ctl: Controller, lease: Lease, steps: int | None = None) -> Head:
     """Step until the run finishes, waits for a person, is stuck, or has spent its budget.
 
     `steps` ends this call after so many steps, with the run free to go on.
     """
-    with ctl.store.lease(ctl.launch.run, owner, ctl.clock.now()) as lease:
-        head = recover(ctl, lease)
-        last = None if steps is None else head.spent.steps + steps
-        while head.stopped is None and head.spent.steps != last:
-            spent = exhausted(head, ctl.rules.limits, _seconds(ctl))
-            head = ctl.store.stop(lease, spent, ctl.clock.now()) if spent else step(ctl, lease)
-        return head
+    head = recover(ctl, lease)
+    last = None if steps is None else head.spent.steps + steps
+    while head.stopped is None and head.spent.steps != last:
+        spent = exhausted(head, ctl.rules.limits, _seconds(ctl))
+        head = ctl.store.stop(lease, spent, ctl.clock.now()) if spent else step(ctl, lease)
+    return head
 
 
 def step(ctl: Controller, lease: Lease) -> Head:
@@ -52,7 +54,12 @@ def step(ctl: Controller, lease: Lease) -> Head:
     an end by `recover` should we die here.
     """
     granted = ctl.store.granted(lease.run)
-    shown = _observe(ctl, ctl.store.head(lease.run), asked=granted is None)
+    head = ctl.store.head(lease.run)
+    facts = ctl.authority.observe(head)
+    if facts.moved:
+        return own(ctl, lease, adopt(head, facts, ()), facts,
+                   {"kind": "adopt", "commit": facts.moved})
+    shown = adopt(head, facts, () if granted else ctl.store.messages(head.run, head.heard))
     call = granted or _propose(ctl, lease, shown)
     facts = ctl.authority.observe(shown)  # the world may have moved while the model thought
     try:
@@ -62,13 +69,13 @@ def step(ctl: Controller, lease: Lease) -> Head:
     if worst(verdicts) is Decision.CONFIRM and call.grant is None:
         return ctl.store.park(lease, candidate, verdicts, call)
 
-    effect = ctl.store.begin(lease, candidate, facts, call)
+    effect = ctl.store.begin(lease, candidate, _aim(ctl, candidate, facts), facts, call)
     return conclude(ctl, lease, effect, ctl.executor.perform(effect))
 
 
 def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
     """One fresh model call for `head` and what the gates say of it. Nothing is done or written."""
-    shown = _observe(ctl, head, asked=True)
+    shown = adopt(head, ctl.authority.observe(head), ctl.store.messages(head.run, head.heard))
     prompt = render(ctl.rules, shown)
     call = Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
     try:
@@ -81,7 +88,8 @@ def recover(ctl: Controller, lease: Lease) -> Head:
     """Conclude the effect a dead process left open, and let a run that stood still go on."""
     effect = ctl.store.open_effect(lease.run)
     if effect is not None:
-        return conclude(ctl, lease, effect, ctl.executor.resume(effect))
+        seen = ctl.store.find(lease, effect, ctl.authority.examine(effect), ctl.clock.now())
+        return conclude(ctl, lease, effect, ctl.executor.resume(effect, seen))
     head = ctl.store.head(lease.run)
     if may_go_on(head, ctl.rules.limits, _seconds(ctl)):
         return ctl.store.stop(lease, None, ctl.clock.now())
@@ -96,12 +104,22 @@ def conclude(ctl: Controller, lease: Lease, effect: Effect, outcome: Outcome) ->
     return ctl.store.commit(lease, settle(effect, outcome, evidence, ctl.rules), ctl.clock.now())
 
 
-def _observe(ctl: Controller, head: Head, *, asked: bool) -> Head:
-    """The head as it is shown: authority fields first, then (to a model that is asked now) what
-    the user said.
+def own(ctl: Controller, lease: Lease, head: Head, facts: Facts, action: JsonObject,
+        closing: Effect | None = None) -> Head:
+    """A step of the controller's own, without a model: journalled and recovered like any other.
+
+    An effect that is open makes room for it when it is `closing`.
     """
-    said = ctl.store.messages(head.run, head.heard) if asked else ()
-    return adopt(head, ctl.authority.observe(head), said)
+    document: JsonObject = {"expected_version": head.version, "state_patch": {}, "action": action}
+    transition = Transition(head.version, {}, parse(action), document)
+    candidate = Candidate(head, transition, head.state, facts.source.tree)
+    effect = ctl.store.begin(lease, candidate, _aim(ctl, candidate, facts), facts, None, closing)
+    return conclude(ctl, lease, effect, ctl.executor.perform(effect))
+
+
+def _aim(ctl: Controller, candidate: Candidate, facts: Facts) -> Aim:
+    return aim(candidate.transition.action, facts.source.branch, facts.source.tree,
+               ctl.rules.policy)
 
 
 def _propose(ctl: Controller, lease: Lease, shown: Head) -> Call:

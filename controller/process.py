@@ -4,19 +4,22 @@
 goes to a file, never a pipe, and time, silence and size are bounded.
 """
 
+import fcntl
 import os
 import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from controller.core.errors import WorldError
-from controller.core.head import Owner
+
+MARK = "ONESHOT_RUN"
+"""The variable that marks a job and all that it starts."""
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where the programs of the system are looked for."""
@@ -48,7 +51,8 @@ class Ended(Enum):
 class Job:
     """A child to supervise. Times in seconds, sizes in bytes; `stderr` None: with stdout.
 
-    `record` names a file that says which child is running, for whoever comes after us.
+    `mark` goes into its environment, and so into that of everything it starts: whoever comes after
+    us finds them all by it, even what was started in the instant before we died.
     """
 
     argv: Sequence[str]
@@ -60,7 +64,7 @@ class Job:
     timeout: float = 300.0
     silence: float | None = None
     size: int | None = None
-    record: Path | None = None
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,15 @@ class Result:
 
 
 def capture(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"",
-            timeout: float = 120.0) -> Captured:
-    """Run a short command to its end. Raises WorldError when it can't start or does not end."""
+            timeout: float = 120.0, inherited: Sequence[int] = ()) -> Captured:
+    """Run a short command to its end. Raises WorldError when it can't start or does not end.
+
+    It has the file descriptors `inherited`, so a lock of ours lasts as long as it does.
+    """
     try:
         child = subprocess.Popen(
             argv, cwd=cwd, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, start_new_session=True)
+            stderr=subprocess.PIPE, start_new_session=True, pass_fds=inherited, umask=0o022)
     except (OSError, ValueError) as fault:  # ValueError: a NUL in an argument
         raise WorldError(f"can't run {argv[0]}: {_why(fault)}") from fault
     with child:
@@ -102,47 +109,28 @@ def supervise(job: Job) -> Result:
     except (OSError, ValueError) as fault:  # ValueError: a NUL in an argument
         return Result(Ended.NOT_STARTED, None, 0.0, f"{job.argv[0]}: {_why(fault)}")
     try:
-        if job.record:
-            job.record.write_text(f"{child.pid} {_start_time(child.pid)}\n")
         ended = _watch(child, job, started)
     finally:
         _end(child)
-        if job.record:
-            job.record.unlink(missing_ok=True)
     return Result(ended, child.returncode, time.monotonic() - started)
 
 
-def end_recorded(record: Path) -> bool:
-    """End the child that a dead controller recorded and left running. True when there was one."""
+@contextmanager
+def locked(place: Path, seconds: float = 120.0) -> Iterator[int]:
+    """Hold the lock of a file (flock); yields its descriptor, for children to inherit.
+
+    A child that outlives us keeps the lock. Raises WorldError when nobody lets go of it in time.
+    """
+    lock, until = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), time.monotonic()
     try:
-        pid, started = map(int, record.read_text().split())
-    except (OSError, ValueError):
-        return False
-    found = _start_time(pid)
-    ended = False
-    if found == started:
-        with suppress(ProcessLookupError):
-            pidfd = os.pidfd_open(pid)
-            ended = _signal_group(pid, signal.SIGKILL)
-            select.select([pidfd], [], [], _GRACE)  # what comes next must not race with it
-            os.close(pidfd)
-    elif found is None:  # its leader is gone, and its number is nobody else's while the group lives
-        ended = _signal_group(pid, signal.SIGKILL)
-    record.unlink(missing_ok=True)
-    return ended
-
-
-def this_process() -> Owner:
-    """Ourselves, as the holder of a lease."""
-    return Owner(os.uname().nodename, os.getpid(), _mark(os.getpid()))
-
-
-def alive(owner: Owner) -> bool | None:
-    """Whether the owner is still at work; None for another host, where we can't look."""
-    if owner.host != os.uname().nodename:
-        return None
-    ended = _stat(owner.pid)[:1] in (["Z"], ["X"])  # and nobody has waited for it yet
-    return not ended and owner.mark == _mark(owner.pid)
+        while not _taken(lock):
+            if time.monotonic() > until + seconds:
+                raise WorldError(f"{place} stays locked: another git of this run is at work; "
+                                 "wait for it or end it")
+            time.sleep(_LOOK / 5)
+        yield lock
+    finally:
+        os.close(lock)
 
 
 def _why(fault: OSError | ValueError) -> str:
@@ -151,10 +139,11 @@ def _why(fault: OSError | ValueError) -> str:
 
 def _spawn(job: Job) -> subprocess.Popen[bytes]:
     nothing = Path(os.devnull)
+    env = {**job.env, **({MARK: job.mark} if job.mark else {})}
     with ((job.stdin or nothing).open("rb") as stdin, job.stdout.open("wb") as stdout,
           (job.stderr or nothing).open("wb") as stderr):
         return subprocess.Popen(
-            job.argv, cwd=job.cwd, env=dict(job.env), stdin=stdin, stdout=stdout,
+            job.argv, cwd=job.cwd, env=env, stdin=stdin, stdout=stdout,
             stderr=stderr if job.stderr else subprocess.STDOUT, start_new_session=True)
 
 
@@ -198,6 +187,14 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         child.wait()
 
 
+def _taken(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def _signal_group(pid: int, number: signal.Signals) -> bool:
     """Whether there was a group to signal."""
     try:
@@ -205,25 +202,3 @@ def _signal_group(pid: int, number: signal.Signals) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-def _start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot (field 22 of proc(5) stat)."""
-    fields = _stat(pid)
-    return int(fields[19]) if fields else None
-
-
-def _stat(pid: int) -> list[str]:
-    """The fields of proc(5) stat from the third, the state, on. Empty: there is no such process."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
-
-
-def _mark(pid: int) -> str:
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        boot = ""
-    return f"{boot}/{_start_time(pid)}"

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import cast
 
 import contracts
-from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
+from controller.core.canonical import JsonObject, canonical, entries, members
 from controller.core.errors import SetupError
 from controller.core.gates.action_policy import path_fault
 from controller.core.pointer import pointer
 from controller.core.rules import Rules, definitions, inlined, properties
 from controller.documents import Project, of_documents, schema
-from controller.settings import from_environment
 from controller.strict_yaml import Document, load, read
 
 FOLDER = ".agent-contract"
@@ -41,7 +40,7 @@ def unchecked_project(root: Path) -> Project:
     config = load(folder / "config.yaml", schema("config")).value
     domain = str(config.get("domain", "coding"))
     documents: JsonObject = {
-        "contract": contract, "policy": _absolute(policy, root), "config": config,
+        "contract": contract, "policy": policy, "config": config,
         "skill": _skill(folder, root, config, domain),
         "state_schema": _state_schema(folder, domain)}
     return of_documents(documents)
@@ -162,13 +161,3 @@ def check_state_schema(document: JsonObject) -> None:
         raise ValueError("a $ref leads back to itself") from None
     if not properties(document):
         raise ValueError("expected an object schema with properties")
-
-
-def _absolute(policy: JsonObject, root: Path) -> JsonObject:
-    """The policy with the folders of its PATH made absolute, since commands run elsewhere."""
-    environment = entries(policy.get("environment"))
-    home = str(from_environment().home)
-    path: list[JsonValue] = [
-        str(root / (home + folder[1:] if folder.split("/")[0] == "~" else folder))
-        for folder in map(str, members(environment.get("path")))]
-    return {**policy, "environment": {**environment, "path": path}}

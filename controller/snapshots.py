@@ -1,17 +1,30 @@
-"""The worktree of a run and its exact states, kept as trees in the controller's own repository.
+"""The worktree of a run and its exact states, kept in the controller's own repository.
 
-The snapshots are the truth and the worktree is disposable. Files that the repository ignores are
-not kept and not restored: caches and build products stay where they are.
+The snapshots are the truth and the worktree is disposable. A snapshot is a Git tree and, where that
+is not enough, its extras: folders without files, modes, FIFOs, repositories in the worktree.
+
+Not kept and not restored: what the repository ignores (caches and build products stay as they are,
+and are moved aside where they stand in the way), sockets, devices, times, owners, hard links.
 """
 
-import shutil
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
+from controller import extras as more
 from controller.core.errors import WorldError
+from controller.core.records import Snapshot
+from controller.extras import Extras
+from controller.folders import remove
+from controller.process import locked
 from controller.repo import Repo
+from controller.survey import Survey, survey
 
 _PASSES = 4  # a restore that brings back a .gitignore may need to look again
+_PINS = "refs/oneshot/trees"
+_IGNORE = ".gitignore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,96 +43,222 @@ class Snapshots:
         assert self.repo.work_tree is not None
         return self.repo.work_tree
 
-    def take(self) -> str:
-        """The id of the tree that the worktree holds now, untracked files included.
+    def take(self) -> Snapshot:
+        """What the worktree holds now, untracked files included; pinned, so that no gc drops it.
 
         Our index is no more than a cache: when a crash has left it locked or damaged, another is
         made.
         """
-        self._unlock()
-        try:
-            return self._take()
-        except WorldError:
-            self._drop_index()
-            return self._take()
-
-    def _take(self) -> str:
-        assert self.repo.index is not None
-        if not self.repo.index.exists():
-            self.repo.git("read-tree", self.base)  # what it tracks is kept, ignored or not
-        self.repo.git("add", "--all", "--", ".")
-        return self.repo.git("write-tree").decode().strip()
+        with self._alone() as repo:
+            return self._taken(repo)
 
     def keep(self, name: str) -> None:
-        """Pin the state that the worktree has now under a hidden ref, so that nothing is lost.
+        """Keep the state that the worktree has now under refs/oneshot/NAME, for good.
 
         What git can't take is moved aside whole.
         """
         if not self.root.is_dir():
             return
-        try:
-            tree = self.take()
-        except WorldError:
-            self._set_aside()
-            return
-        self.repo.unlock(f"refs/oneshot/{name}")
-        self.repo.git("update-ref", f"refs/oneshot/{name}", tree)
+        with self._alone() as repo:
+            try:
+                found = self._taken(repo)
+            except (WorldError, OSError):
+                self._set_aside()
+                return
+            _pin(repo, {f"refs/oneshot/{name}/tree": found.tree,
+                        f"refs/oneshot/{name}/extras": found.extras})
 
-    def restore(self, tree: str) -> None:
-        """Make the worktree hold exactly `tree`. Raises WorldError when that can't be proved."""
-        if not self.root.is_dir():
-            self.root.mkdir(parents=True)
-        try:
-            restored = self._restored(tree)
-        except WorldError:
-            restored = False
-        if not restored:
-            self._rebuild(tree)
+    def restore(self, wanted: Snapshot) -> None:
+        """Make the worktree hold exactly `wanted`. Raises WorldError when that can't be proved."""
+        with self._alone() as repo:
+            try:
+                restored = self.root.is_dir() and self._restored(repo, wanted)
+            except (WorldError, OSError):
+                restored = False
+            if not restored:
+                self._rebuild(repo, wanted)
 
-    def _restored(self, tree: str) -> bool:
+    def nested(self, extras: str) -> tuple[str, ...]:
+        """The folders of a snapshot that are repositories of their own."""
+        return more.load(self._bare, extras).nested
+
+    def has(self, wanted: Snapshot) -> bool:
+        """Whether the snapshot is still kept: a retention rule may have dropped it."""
+        try:
+            self._bare.paths(wanted.tree)
+            more.load(self._bare, wanted.extras)
+        except WorldError:
+            return False
+        return True
+
+    def prune(self, kept: Iterable[Snapshot]) -> None:
+        """Let go of every snapshot but these and the named ones, and pack what is left."""
+        ids = {id for snapshot in kept for id in (snapshot.tree, snapshot.extras)}
+        with self._alone() as repo:
+            names = repo.git("for-each-ref", "--format=%(refname)", _PINS).decode().split()
+            gone = [name for name in names if name.rpartition("/")[2] not in ids]
+            repo.git("update-ref", "--stdin", stdin="".join(
+                f"delete {name}\n" for name in gone).encode())
+            repo.git("pack-refs", "--all", "--prune")
+            repo.git("repack", "-a", "-d", "-l", "-q", timeout=3600)
+            repo.git("prune", "--expire=1.hour.ago", timeout=3600)
+
+    @property
+    def _bare(self) -> Repo:
+        """Our repository by itself: to be asked while there is no worktree."""
+        return Repo(self.repo.git_dir)
+
+    @contextmanager
+    def _alone(self) -> Iterator[Repo]:
+        """Our repository, with no other git of this worktree at work: not ours, and not one that a
+        dead controller has left running, since its git processes have inherited the lock.
+        """
+        assert self.repo.index is not None
+        with locked(self.repo.index.with_suffix(".flock")) as lock:
+            self.repo.index.with_name(self.repo.index.name + ".lock").unlink(missing_ok=True)
+            yield replace(self.repo, inherited=(lock,))
+
+    def _taken(self, repo: Repo) -> Snapshot:
+        try:
+            found = self._look(repo)
+        except WorldError:
+            self._drop_index()
+            found = self._look(repo)
+        _pinned(self.repo, found)
+        return found
+
+    def _look(self, repo: Repo) -> Snapshot:
+        self.root.mkdir(parents=True, exist_ok=True)  # all its files are gone then, no more
+        if not self._second():
+            repo.git("read-tree", self.base)  # what it tracks is kept, ignored or not
+        seen = survey(self.root, self._second())
+        self._clear_for_git(repo, seen)
+        inner = [path for path in seen.nested if path]
+        if inner:
+            repo.forget(inner)  # what it was before it became a repository
+        nested = frozenset(seen.nested) - repo.ignored(inner)
+        repo.add_all(nested.intersection(inner))
+        tree = repo.git("write-tree").decode().strip()
+        found = more.gather(repo, tree, seen, nested)
+        second = self._second()
+        repo.distrust(frozenset(path for path, at in seen.fresh.items() if at >= second))
+        return Snapshot(tree, more.store(repo, found))
+
+    def _clear_for_git(self, repo: Repo, seen: Survey) -> None:
+        """Git waits for ever at a FIFO called .gitignore, and fails at one where it had a file."""
+        without_content = [*seen.fifos, *seen.special]
+        for path in without_content:
+            if path.rpartition("/")[2].startswith(".git"):
+                (self.root / path).unlink()
+                seen.modes.pop(path, None)
+        seen.fifos = [path for path in seen.fifos if (self.root / path).is_fifo()]
+        if without_content:
+            repo.forget(without_content)
+
+    def _restored(self, repo: Repo, wanted: Snapshot) -> bool:
+        be = more.load(self._bare, wanted.extras)
         for _ in range(_PASSES):
-            if self.take() == tree:
+            now = self._taken(repo)
+            if now == wanted:
                 return True
-            self._clear_obstacles(tree)
-            self.repo.git("read-tree", "--reset", "-u", tree)
+            was = more.load(self._bare, now.extras)
+            if was.parts != be.parts:
+                return False
+            self._put_back(repo, now.tree, wanted.tree, was)
+            self._move_aside(more.put_rest(repo, wanted.tree, was, be))
         return False
 
-    def _rebuild(self, tree: str) -> None:
-        """Make the worktree anew, beside what git can't deal with; nothing of that is removed."""
-        self.repo.paths(tree)  # raises while all is as it was, when there is no such tree
-        aside = self._set_aside()
-        self.root.mkdir()
-        self.repo.git("read-tree", "--reset", "-u", tree)
-        if self.take() != tree:
-            raise WorldError(f"the worktree {self.root} can't be brought back to tree {tree}; what "
-                             f"was there is in {aside}")
+    def _put_back(self, repo: Repo, now: str, wanted: str, was: Extras) -> None:
+        """Bring the files back, and nothing that git would remove without a word."""
+        odd = [path for path, _ in was.modes if (self.root / path).is_dir()]
+        more.put_modes(self.root, odd, {})  # a folder may be shut
+        changed = repo.changed(now, wanted)
+        self._move_aside(self._obstacles(path for letter, path in changed if letter in "AT"))
+        ignoring = [path for _, path in changed if path.rpartition("/")[2] == _IGNORE]
+        if ignoring:  # what the snapshot ignores is not ours to remove, so it must say so first
+            repo.git("read-tree", wanted)
+            for path in ignoring:
+                (self.root / path).unlink(missing_ok=True)
+            repo.git("checkout-index", "--force", "--quiet", "--", *(
+                path for path in ignoring if repo.entry(wanted, path)))
+            repo.add_all(was.nested)
+        repo.git("read-tree", "--reset", "-u", wanted)
 
-    def _set_aside(self) -> Path:
-        aside = next(place for number in range(1, 10_000) if not (
-            place := self.root.with_name(f"{self.root.name}.aside-{number}")).exists())
-        self.root.rename(aside)
+    def _obstacles(self, paths: Iterable[str]) -> Iterator[str]:
+        """What stands where a file or a folder has to go.
+
+        A link on the way is for git to replace: what lies behind it is not ours.
+        """
+        for path in paths:
+            parts = path.split("/")
+            for length in range(1, len(parts) + 1):
+                here = "/".join(parts[:length])
+                place = self.root / here
+                if place.is_symlink() or not place.exists():
+                    break
+                if place.is_dir() == (length == len(parts)):
+                    yield here
+                    break
+
+    def _move_aside(self, paths: Iterable[str]) -> None:
+        """Move files and folders out of the worktree; nothing of them is removed."""
+        aside = self._aside()
+        for path in dict.fromkeys(paths):
+            if (self.root / path).exists():  # it may have gone with a folder before it
+                (aside / path).parent.mkdir(parents=True, exist_ok=True)
+                (self.root / path).rename(aside / path)
+
+    def _rebuild(self, repo: Repo, wanted: Snapshot) -> None:
+        """Make the worktree anew, beside what git can't deal with; nothing of that is removed.
+
+        It is made under another name first: half a worktree would look like somebody's deletions.
+        """
+        self._bare.paths(wanted.tree)  # raises while all is as it was, when there is no such tree
+        be, beside = more.load(self._bare, wanted.extras), self.root.with_name("work.new")
         self._drop_index()
-        return aside
+        remove(beside)
+        beside.mkdir(parents=True)
+        new = replace(repo, work_tree=beside)
+        new.git("read-tree", "--reset", "-u", wanted.tree)
+        more.put_parts(new, be)
+        more.put_rest(new, wanted.tree, Extras(), be)
+        aside = self._aside()
+        if self.root.exists():
+            self.root.rename(aside)
+        beside.rename(self.root)
+        if self._taken(repo) != wanted:
+            raise WorldError(f"the worktree {self.root} can't be brought back to tree "
+                             f"{wanted.tree}; what was there is in {aside}")
+
+    def _set_aside(self) -> None:
+        self.root.rename(self._aside())
+        self._drop_index()
+
+    def _aside(self) -> Path:
+        return next(place for number in range(1, 10_000) if not (
+            place := self.root.with_name(f"{self.root.name}.aside-{number}")).exists())
 
     def _drop_index(self) -> None:
         assert self.repo.index is not None
         self.repo.index.unlink(missing_ok=True)
 
-    def _unlock(self) -> None:
-        """Remove the lock that a killed git left on our own index; nobody else uses it."""
+    def _second(self) -> int:
+        """The second in which the index was written; 0 when there is none."""
         assert self.repo.index is not None
-        self.repo.index.with_name(self.repo.index.name + ".lock").unlink(missing_ok=True)
+        try:
+            return int(self.repo.index.stat().st_mtime)
+        except FileNotFoundError:
+            return 0
 
-    def _clear_obstacles(self, tree: str) -> None:
-        """Remove ignored or nested folders that stand where the tree has a file.
 
-        A link on the way is for git to replace: what lies behind it is not ours.
-        """
-        for path in self.repo.paths(tree) - {path for path, _ in self.repo.links(tree)}:
-            target = self.root
-            for part in path.split("/"):
-                target = target / part
-                if target.is_symlink():
-                    break
-            if target.is_dir() and not target.is_symlink():
-                shutil.rmtree(target)
+@lru_cache(maxsize=1024)
+def _pinned(repo: Repo, snapshot: Snapshot) -> None:
+    """Let no gc drop a snapshot. Remembered: each is pinned once a process."""
+    _pin(repo, {f"{_PINS}/{id}": id for id in (snapshot.tree, snapshot.extras)})
+
+
+def _pin(repo: Repo, refs: dict[str, str]) -> None:
+    for name in refs:
+        repo.unlock(name)
+    repo.git("update-ref", "--stdin", stdin="".join(
+        f"update {name} {id}\n" for name, id in refs.items() if id).encode())

@@ -21,6 +21,7 @@ from controller.authorities.git import Git
 from controller.checkout import create, open_checkout
 from controller.core.contract import Limits
 from controller.core.head import Head
+from controller.core.records import Snapshot
 from controller.loop import step as one_step
 from controller.repo import Repo
 from controller.snapshots import Snapshots
@@ -86,7 +87,7 @@ def authority(folder: Path) -> None:
     base = checkout.commit("HEAD")
     ours = Repo(folder / "repo.git", folder / "work", folder / "repo.git/w.index")
     snapshots = Snapshots(ours, base)
-    snapshots.restore(checkout.tree_of(base))
+    snapshots.restore(Snapshot(checkout.tree_of(base)))
     git = Git(snapshots, checkout, "oneshot/bench", base, FixedClock())
     head = Head(RUN, 0, {}, "")
     bare, looks = [], []

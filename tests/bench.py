@@ -10,11 +10,21 @@ from controller.actions.workplace import Workplace
 from controller.authorities.git import Git
 from controller.checkout import create, open_checkout
 from controller.commands import Shell
+from controller.core.aim import aim
 from controller.core.canonical import JsonObject
 from controller.core.contract import Policy
 from controller.core.head import Head, RunId, Spent
 from controller.core.parse import parse
-from controller.core.records import Candidate, Effect, Outcome, Source, Transition, effect_id
+from controller.core.records import (
+    Candidate,
+    Effect,
+    Outcome,
+    Remains,
+    Snapshot,
+    Source,
+    Transition,
+    effect_id,
+)
 from controller.repo import Identity, Repo
 from controller.snapshots import Snapshots
 from controller.store.memory import MemoryTables
@@ -44,8 +54,12 @@ class Bench:
         transition = Transition(3, {}, parse(document), {
             "action": document, "state_patch": {}, "expected_version": 3})
         source = source or self.git.observe(head).source
+        meant = aim(transition.action, source.branch, source.tree, self.place.shell.policy)
         return Effect(effect_id(RUN, 3, transition), Candidate(head, transition, {}, source.tree),
-                      source, MORNING, 1)
+                      meant, source, MORNING, 1)
+
+    def resume(self, effect: Effect, happened: bool | None = None) -> Outcome:
+        return self.hands.resume(effect, Remains(happened, "as the test says"))
 
     def perform(self, document: JsonObject) -> Outcome:
         return self.hands.perform(self.effect(document))
@@ -61,8 +75,8 @@ def bench(checkout: Path, tmp_path: Path) -> Bench:
     work.mkdir()
     base = user.commit("HEAD")
     snapshots = Snapshots(repo, base)
-    snapshots.restore(repo.tree_of(base))
+    snapshots.restore(Snapshot(repo.tree_of(base)))
     clock = FixedClock()
-    shell = Shell(Policy(timeout=20, output_bytes=2_000_000), scratch, scratch / "child")
+    shell = Shell(Policy(timeout=20, output_bytes=2_000_000), scratch, str(scratch))
     place = Workplace(RUN, snapshots, shell, user, Identity(), Queries(MemoryTables()), clock)
     return Bench(place, Git(snapshots, user, "oneshot/run-1", base, clock))

@@ -10,15 +10,8 @@ import pytest
 
 from controller.core.errors import WorldError
 from controller.core.head import Owner
-from controller.process import (
-    Ended,
-    Job,
-    alive,
-    capture,
-    end_recorded,
-    supervise,
-    this_process,
-)
+from controller.process import MARK, Ended, Job, capture, locked, supervise
+from controller.processes import alive, end_marked, marked, this_process
 
 ENV = {"PATH": os.defpath}
 MakeJob = Callable[..., Job]
@@ -27,8 +20,7 @@ MakeJob = Callable[..., Job]
 @pytest.fixture
 def job(tmp_path: Path) -> MakeJob:
     def make(shell: str, **limits: float) -> Job:
-        return Job(["sh", "-c", shell], tmp_path, ENV, tmp_path / "out",
-                   record=tmp_path / "record", **limits)  # type: ignore[arg-type]  # names of limits
+        return Job(["sh", "-c", shell], tmp_path, ENV, tmp_path / "out", **limits)  # type: ignore[arg-type]  # names of limits
 
     return make
 
@@ -78,47 +70,52 @@ def test_a_program_that_is_not_there_is_a_result(tmp_path: Path) -> None:
     assert result.fault == "no-such-program: No such file or directory"
 
 
-def test_the_child_a_dead_controller_left_is_ended(tmp_path: Path) -> None:
-    """The controller is killed -9; its record names the child, and the next one ends it."""
+def test_whatever_a_dead_controller_left_running_is_ended(tmp_path: Path) -> None:
+    """The controller is killed -9 in the instant in which its child starts another, which leaves
+    the child's group: both carry the mark.
+    """
+    mark = str(tmp_path)
     script = ("import os, signal, sys, threading; from pathlib import Path; "
               "from controller.process import Job, supervise; here = Path(sys.argv[1]); "
-              "job = Job(['sh', '-c', 'echo $$ > pid; exec sleep 60'], here, {'PATH': os.defpath}, "
-              "here / 'out', record=here / 'record'); "
+              "job = Job(['sh', '-c', 'setsid sleep 60 & exec sleep 61'], here, "
+              "{'PATH': os.defpath}, here / 'out', mark=str(here)); "
               "threading.Thread(target=supervise, args=(job,)).start()\n"
-              "while not all((here / name).exists() and (here / name).read_text() "
-              "for name in ('pid', 'record')): pass\n"
+              "from controller.processes import marked\n"
+              "while len(marked(str(here))) < 2: pass\n"
               "os.kill(os.getpid(), signal.SIGKILL)")
-    capture([sys.executable, "-c", script, str(tmp_path)], cwd=Path.cwd(), env=ENV)
-    pid = int((tmp_path / "pid").read_text())
-    assert _running(pid)
+    capture([sys.executable, "-c", script, mark], cwd=Path.cwd(), env=ENV)
+    left = marked(mark)
+    assert len(left) == 2
 
-    assert end_recorded(tmp_path / "record") is True
+    assert end_marked(mark) is True
 
-    assert not (tmp_path / "record").exists()
-    assert not _running(pid)
-
-
-def test_children_whose_leader_has_ended_are_ended_too(tmp_path: Path) -> None:
-    capture(["sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $! $$ > pids"], cwd=tmp_path, env=ENV)
-    child, leader = map(int, (tmp_path / "pids").read_text().split())
-    (tmp_path / "record").write_text(f"{leader} 1\n")
-    assert _running(child)
-
-    assert end_recorded(tmp_path / "record") is True
-
-    _until_gone(child)
+    assert not any(_running(pid) for pid in left)
+    assert (marked(mark), end_marked(mark)) == ((), False)
 
 
-def test_another_process_with_the_recorded_number_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "record").write_text(f"{os.getpid()} 1\n")
+def test_what_carries_another_mark_is_left_alone(tmp_path: Path) -> None:
+    other = subprocess.Popen(["sleep", "60"], env={**ENV, MARK: f"{tmp_path}/other"})
+    try:
+        assert end_marked(str(tmp_path)) is False
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
 
-    assert end_recorded(tmp_path / "record") is False
 
+def test_a_child_that_outlives_us_keeps_the_lock_that_it_inherited(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    script = ("import os, signal, sys; from pathlib import Path; "
+              "from controller.process import locked, capture\n"
+              "with locked(Path(sys.argv[1])) as held:\n"
+              "    capture(['sh', '-c', f'kill -9 {os.getpid()}; sleep 1; touch done'], "
+              "cwd=Path(sys.argv[2]), env={'PATH': os.defpath}, inherited=(held,))")
+    capture([sys.executable, "-c", script, str(lock), str(tmp_path)], cwd=Path.cwd(), env=ENV)
 
-def test_no_record_and_a_damaged_record_name_nobody(tmp_path: Path) -> None:
-    (tmp_path / "damaged").write_text("12")
-
-    assert [end_recorded(tmp_path / name) for name in ("none", "damaged")] == [False, False]
+    with pytest.raises(WorldError, match="stays locked"), locked(lock, seconds=0.1):
+        pass
+    with locked(lock):
+        assert (tmp_path / "done").exists()
 
 
 def test_a_short_command_that_does_not_end_is_a_fault(tmp_path: Path) -> None:
@@ -138,7 +135,7 @@ def test_we_are_alive_and_another_of_our_number_is_not() -> None:
 
 
 def test_a_process_that_has_ended_and_is_not_waited_for_is_dead() -> None:
-    tell = "from controller.process import this_process as p; print(p().pid, p().host, p().mark)"
+    tell = "from controller.processes import this_process as p; print(p().pid, p().host, p().mark)"
     with subprocess.Popen([sys.executable, "-c", tell], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout
         pid, host, mark = child.stdout.read().strip().split(" ", 2)

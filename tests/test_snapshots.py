@@ -2,17 +2,21 @@
 
 import os
 import shutil
-import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from controller.checkout import create, open_checkout
 from controller.core.errors import WorldError
+from controller.core.records import Snapshot
+from controller.process import capture
 from controller.repo import Repo
 from controller.snapshots import Snapshots
 from tests.conftest import Git
+from tests.trees import content, mess
 
 
 @pytest.fixture
@@ -26,19 +30,8 @@ def opened(checkout: Path, tmp_path: Path) -> Snapshots:
     create(tmp_path / "repo.git", user)
     repo = Repo(tmp_path / "repo.git", tmp_path / "work", tmp_path / "repo.git/w.index")
     made = Snapshots(repo, user.commit("HEAD"))
-    made.restore(user.tree_of("HEAD"))
+    made.restore(Snapshot(user.tree_of("HEAD")))
     return made
-
-
-def content(root: Path) -> dict[str, tuple[int, bytes]]:
-    found = {}
-    for path in sorted(root.rglob("*")):
-        if path.is_symlink():
-            found[str(path.relative_to(root))] = (0, str(path.readlink()).encode())
-        elif path.is_file():
-            mode = stat.S_IMODE(path.stat().st_mode) & 0o111
-            found[str(path.relative_to(root))] = (mode, path.read_bytes())
-    return found
 
 
 def empty(root: Path) -> None:
@@ -177,25 +170,123 @@ def test_a_file_that_git_tracks_and_ignores_outlives_our_index(
     assert snapshots.take() == tree
 
 
-def test_what_git_cannot_take_is_moved_aside_whole(snapshots: Snapshots, git: Git) -> None:
-    tree = snapshots.take()
+@pytest.mark.parametrize("seed", range(60))
+def test_restore_is_exact_over_random_trees(snapshots: Snapshots, seed: int) -> None:
+    """Nasty names, bytes that are not UTF-8, CRLF, modes, links, swaps of files and folders, FIFOs,
+    repositories in the worktree, other cases of a name, the racy second.
+    """
+    random = Random(seed)
+    mess(snapshots.root, random, random.randrange(12))
+    wanted, before = snapshots.take(), content(snapshots.root)
+    mess(snapshots.root, random, random.randrange(1, 12))
+
+    snapshots.restore(wanted)
+
+    assert snapshots.take() == wanted
+    after = content(snapshots.root)
+    changed = {os.fsdecode(path) for path in before.keys() | after.keys()
+               if before.get(path) != after.get(path)}
+    assert changed == snapshots.repo.ignored(changed)
+
+
+def test_what_the_snapshot_ignores_outlives_a_step_that_made_git_see_it(
+        snapshots: Snapshots) -> None:
+    (snapshots.root / "precious.log").write_text("ignored, and not ours to remove")
+    wanted = snapshots.take()
+    (snapshots.root / ".gitignore").write_text("*.tmp\n")
+    (snapshots.root / "new.tmp").write_text("hidden by the step itself")
+    (snapshots.root / "made.txt").write_text("made by the step")
+
+    snapshots.restore(wanted)
+
+    assert snapshots.take() == wanted
+    assert (snapshots.root / "precious.log").exists()
+    assert not (snapshots.root / "new.tmp").exists()
+    assert not (snapshots.root / "made.txt").exists()
+
+
+def test_an_ignored_file_in_the_way_is_moved_aside(snapshots: Snapshots) -> None:
+    (snapshots.root / "out.log").mkdir()
+    (snapshots.root / "out.log/kept").write_text("x")
+    snapshots.repo.git("add", "--force", "out.log/kept")
+    wanted = snapshots.take()
+    shutil.rmtree(snapshots.root / "out.log")
+    snapshots.take()
+    (snapshots.root / "out.log").write_text("ignored")
+
+    snapshots.restore(wanted)
+
+    assert (snapshots.root / "out.log/kept").read_text() == "x"
+    assert snapshots.root.with_name("work.aside-1").joinpath("out.log").read_text() == "ignored"
+
+
+def test_a_repository_in_the_worktree_is_kept_whole(snapshots: Snapshots, git: Git) -> None:
     git(snapshots.root, "init", "-q", "nested")
     (snapshots.root / "nested/work.txt").write_text("somebody's")
+    git(snapshots.root / "nested", "add", "work.txt")
+    git(snapshots.root / "nested", "commit", "-q", "-m", "one")
+    wanted, commit = snapshots.take(), git(snapshots.root / "nested", "rev-parse", "HEAD")
+    shutil.rmtree(snapshots.root / "nested/.git/objects")
     (snapshots.root / "app.py").unlink()
 
-    snapshots.restore(tree)
+    snapshots.restore(wanted)
 
-    assert snapshots.take() == tree
-    assert (snapshots.root / "app.py").exists()
-    assert snapshots.root.with_name("work.aside-1").joinpath(
-        "nested/work.txt").read_text() == "somebody's"
+    assert snapshots.take() == wanted
+    assert git(snapshots.root / "nested", "rev-parse", "HEAD") == commit
+    assert git(snapshots.root / "nested", "status", "--porcelain") == ""
+    assert snapshots.nested(wanted.extras) == ("nested",)
+
+
+def test_a_fifo_that_git_would_wait_at_for_ever_stops_nothing(snapshots: Snapshots) -> None:
+    wanted = snapshots.take()
+    (snapshots.root / ".gitignore").unlink()
+    for name in (".gitignore", ".gitattributes", "sub/.gitignore"):
+        os.mkfifo(snapshots.root / name)
+
+    snapshots.restore(wanted)
+
+    assert snapshots.take() == wanted
+
+
+def test_a_snapshot_outlives_a_gc_until_it_is_pruned(snapshots: Snapshots) -> None:
+    (snapshots.root / "new.txt").write_text("one")
+    os.mkfifo(snapshots.root / "pipe")
+    kept = snapshots.take()
+    (snapshots.root / "new.txt").write_text("two")
+    dropped = snapshots.take()
+    snapshots.keep("found/by-name")
+    (snapshots.root / "new.txt").write_text("three")
+    gone = snapshots.take()
+
+    snapshots.repo.git("gc", "--prune=now", "--quiet")
+    all_there = [snapshots.has(snapshot) for snapshot in (kept, dropped, gone)]
+    snapshots.prune([kept])
+    snapshots.repo.git("gc", "--prune=now", "--quiet")
+
+    assert all_there == [True, True, True]
+    assert [snapshots.has(snapshot) for snapshot in (kept, dropped, gone)] == [True, True, False]
+
+
+def test_a_git_that_a_dead_controller_left_at_work_is_waited_for(snapshots: Snapshots) -> None:
+    """Its child has the lock; only when that has ended is the worktree looked at again."""
+    assert snapshots.repo.index
+    wanted, lock = snapshots.take(), snapshots.repo.index.with_suffix(".flock")
+    script = ("import fcntl, os, sys; held = open(sys.argv[1]); fcntl.flock(held, fcntl.LOCK_EX); "
+              "os.set_inheritable(held.fileno(), True); "
+              "os.system('(sleep 0.5; touch late) >/dev/null 2>&1 &')")
+    capture([sys.executable, "-c", script, str(lock)], cwd=snapshots.root,
+            env={"PATH": os.defpath})
+
+    snapshots.restore(wanted)
+
+    assert not (snapshots.root / "late").exists()
 
 
 def test_a_tree_that_is_not_there_leaves_the_worktree_alone(snapshots: Snapshots) -> None:
     (snapshots.root / "app.py").write_text("mine")
 
     with pytest.raises(WorldError):
-        snapshots.restore("0" * 39 + "1")
+        snapshots.restore(Snapshot("0" * 39 + "1"))
 
     assert (snapshots.root / "app.py").read_text() == "mine"
     assert not snapshots.root.with_name("work.aside-1").exists()

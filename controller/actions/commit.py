@@ -16,12 +16,12 @@ def commit(place: Workplace, effect: Effect, action: Commit) -> str:
     """
     source, repo = effect.source, place.snapshots.repo
     ref = f"refs/heads/{source.branch}"
+    foreign = [path for path in place.snapshots.nested(source.extras) if path]
+    if foreign:
+        raise CannotPerform(f"{', '.join(foreign)}: a Git repository of its own, whose "
+                            "files a Git commit can't hold; remove its .git folder, or remove it")
     if not source.dirty:
         return _again(place, ref, source)
-    foreign = {path for path, _ in repo.links(source.tree) - repo.links(source.base)}
-    if foreign:
-        raise CannotPerform(f"{', '.join(sorted(foreign))}: a Git repository of its own, whose "
-                            "files a Git commit can't hold; remove its .git folder, or remove it")
     made = repo.commit_tree(source.tree, source.head, _message(effect, action), place.identity,
                             effect.begun)
     old = source.head if source.head != source.base else ABSENT
@@ -29,6 +29,7 @@ def commit(place: Workplace, effect: Effect, action: Commit) -> str:
     repo.unlock(ref)
     if not repo.move_ref(ref, made, old):
         raise CannotPerform(f"the run's own branch is at {repo.ref(ref)}, expected {old}")
+    place.fence()
     try:
         gone = place.user.ref(ref) is None  # a branch that its user has removed is made again
         delivered = place.user.move_ref(ref, made, ABSENT if gone else old)
@@ -47,6 +48,7 @@ def _again(place: Workplace, ref: str, source: Source) -> str:
     if source.head == source.base or place.user.ref(ref) is not None:
         raise CannotPerform("there is nothing to commit: the worktree equals the last Git commit")
     place.user.take_objects(place.snapshots.repo, source.head, [source.base])
+    place.fence()
     if not place.user.move_ref(ref, source.head, ABSENT):
         raise CannotPerform(f"somebody else has made {source.branch} just now: ask")
     return source.head

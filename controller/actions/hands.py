@@ -2,33 +2,37 @@
 
 from dataclasses import dataclass, replace
 
+from controller.actions.adopt import adopt
 from controller.actions.commit import commit
 from controller.actions.edit import edit
 from controller.actions.read import read
 from controller.actions.recall import recall
 from controller.actions.search import search
 from controller.actions.workplace import CannotPerform, Workplace
-from controller.commands import Ran
+from controller.commands import KEY, Ran
 from controller.core.action import (
+    Adopt,
     Ask,
     Command,
     Commit,
     Edit,
     EffectClass,
     Finish,
+    Own,
     Read,
     Recall,
+    Restore,
     Run,
     Search,
     Wait,
+    identity,
 )
 from controller.core.canonical import digest_bytes
 from controller.core.errors import WorldError
 from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded
-from controller.core.records import Effect, Outcome, Source, Status
+from controller.core.records import Effect, Outcome, Remains, Snapshot, Source, Status
 from controller.core.redact import clean, printable, redact
-from controller.process import end_recorded
 
 _SHOWN = 10 * 1024  # bytes of a command's output that the model is shown
 
@@ -43,25 +47,43 @@ class Hands:
         try:
             outcome = self._act(effect)
         except (CannotPerform, WorldError, OSError) as why:
-            self._undo(effect)
-            said = str(why).replace(f"{self.place.root}/", "")
-            outcome = Outcome(Status.FAILED, said, effect.source, summary=f"failed: {said}")
+            outcome = self._failed(effect, why)
         return _cleaned(outcome)
 
-    def resume(self, effect: Effect) -> Outcome:
+    def _failed(self, effect: Effect, why: Exception) -> Outcome:
+        said = str(why).replace(f"{self.place.root}/", "")
+        if effect.aim.effect_class is EffectClass.EXTERNAL and not isinstance(why, CannotPerform):
+            return Outcome(Status.UNKNOWN, said, effect.source)  # it may have happened before
+        self._undo(effect)
+        action = effect.candidate.transition.action
+        stopped = Stopped(Stop.STUCK, said) if isinstance(action, Adopt) else None
+        return Outcome(Status.FAILED, said, effect.source, summary=f"failed: {said}",
+                       stopped=stopped)
+
+    def resume(self, effect: Effect, remains: Remains) -> Outcome:
         """Pure: do it again. Workspace: restore the pre-snapshot exactly, then do it again.
+        External: do it again only when it is known not to have happened.
 
         What is found is kept first under refs/oneshot/found/: it may be somebody else's work.
         """
-        end_recorded(self.place.shell.record)
-        if effect.effect_class is EffectClass.WORKSPACE:
+        if effect.aim.effect_class is EffectClass.EXTERNAL and remains.happened is not False:
+            return _cleaned(self._not_again(effect, remains))
+        if effect.aim.effect_class is not EffectClass.PURE:
             self.place.snapshots.keep(f"found/{effect.id}")
         self._undo(effect)
         return self.perform(effect)
 
     def _undo(self, effect: Effect) -> None:
-        if effect.effect_class is EffectClass.WORKSPACE:
-            self.place.snapshots.restore(effect.source.tree)
+        if effect.aim.effect_class is not EffectClass.PURE:
+            self.place.snapshots.restore(effect.source.snapshot)
+
+    def _not_again(self, effect: Effect, remains: Remains) -> Outcome:
+        line = identity(effect.candidate.transition.action)
+        if remains.happened is None:
+            return Outcome(Status.UNKNOWN, f"{line}: {remains.text}", effect.source)
+        return Outcome(Status.DONE, f"{line}: it had happened before the controller was "
+                       f"interrupted, so it was not done again ({remains.text}). Its output is "
+                       "not known.", self._looked_at(effect), summary="it had happened already")
 
     def _act(self, effect: Effect) -> Outcome:  # noqa: PLR0911  (one return a kind)
         place, action = self.place, effect.candidate.transition.action
@@ -83,26 +105,48 @@ class Hands:
                              f"waited at step {effect.candidate.base.spent.steps}")
             case Finish(result, summary):
                 return _finish(effect, result, summary)
-            case Edit() | Run() | Commit():
+            case Edit() | Run() | Commit() | Adopt() | Restore():
                 return self._change(effect, action)
 
-    def _change(self, effect: Effect, action: Edit | Run | Commit) -> Outcome:
+    def _change(self, effect: Effect, action: Edit | Run | Commit | Own) -> Outcome:
         match action:
             case Edit(changes, check):
                 told = edit(self.place.root, changes)
-                agreed = self.place.snapshots.take() if effect.grant else ""
+                agreed = self.place.snapshots.take().tree if effect.grant else ""
                 ran = self.place.shell.run(check, self.place.root) if check else None
                 return replace(self._after(effect, told, ran, check), agreed=agreed)
             case Run(command):
-                ran = self.place.shell.run(command, self.place.root)
-                if not ran.started:
-                    raise CannotPerform(f"{command} {ran.ending}")
-                return self._after(effect, "", ran, command)
+                return self._run(effect, command)
+            case Adopt():
+                text, source = adopt(self.place, effect, action)
+                return Outcome(Status.DONE, text, source, summary=text.split("\n", 1)[0])
+            case Restore():
+                return self._restore(effect, action)
             case Commit():
                 made = commit(self.place, effect, action)
                 source = replace(effect.source, head=made, head_tree=effect.source.tree)
                 return Outcome(Status.DONE, f"Git commit {made} on {source.branch}, delivered.",
                                source, summary=f"Git commit {made[:12]}")
+
+    def _restore(self, effect: Effect, action: Restore) -> Outcome:
+        self.place.snapshots.restore(Snapshot(action.tree, action.extras))
+        why = f": {action.reason}" if action.reason else ""
+        return Outcome(
+            Status.DONE, f"A person has taken the run back to what it was after step {action.step}"
+            f"{why}. State and worktree are as they were then; what was learned and done since is "
+            "gone from them.", self._looked_at(effect), summary=f"as after step {action.step}")
+
+    def _run(self, effect: Effect, command: Command) -> Outcome:
+        external = effect.aim.effect_class is EffectClass.EXTERNAL
+        if external:
+            self.place.fence()
+        ran = self.place.shell.run(command, self.place.root, {KEY: effect.id} if external else {})
+        if not ran.started:
+            raise CannotPerform(f"{command} {ran.ending}")
+        done = self._after(effect, "", ran, command)
+        if external and ran.exit is None:  # it was cut short: how far it came, nobody has seen
+            return replace(done, status=Status.UNKNOWN)
+        return done
 
     def _after(self, effect: Effect, told: str, ran: Ran | None,
                command: Command | None) -> Outcome:
@@ -117,7 +161,8 @@ class Hands:
         return Outcome(Status.DONE, text, source, summary=summary, output=output)
 
     def _looked_at(self, effect: Effect) -> Source:
-        return replace(effect.source, tree=self.place.snapshots.take())
+        found = self.place.snapshots.take()
+        return replace(effect.source, tree=found.tree, extras=found.extras)
 
 
 def _seen(effect: Effect, text: str, summary: str) -> Outcome:

@@ -1,5 +1,6 @@
 """Where actions happen: one worktree, with what they need from outside it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,11 @@ class CannotPerform(Exception):  # an answer, not a fault
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """One run's worktree, the shell for its commands, and the user's repository."""
+    """One run's worktree, the shell for its commands, and the user's repository.
+
+    `fence` raises LeaseLost when the run is not ours any more: asked right before anything that
+    is seen outside.
+    """
 
     run: RunId
     snapshots: Snapshots
@@ -25,6 +30,7 @@ class Workplace:
     identity: Identity
     trail: Trail
     clock: Clock
+    fence: Callable[[], None] = lambda: None
 
     @property
     def root(self) -> Path:

@@ -4,22 +4,38 @@ from dataclasses import dataclass
 
 from controller.authorities.ci import LocalCI
 from controller.authorities.git import Git
+from controller.authorities.runtime import Runtime
+from controller.core.action import EffectClass
+from controller.core.errors import WorldError
 from controller.core.head import Head
-from controller.core.records import Effect, Evidence, Facts, Outcome
+from controller.core.records import Effect, Evidence, Facts, Outcome, Remains
 
 
 @dataclass(frozen=True, slots=True)
 class Authorities:
-    """Git says what is there, CI says what holds."""
+    """Git says what is there, CI says what holds, and the user's probes what happened elsewhere."""
 
     git: Git
     ci: LocalCI
+    runtime: Runtime
 
     def observe(self, head: Head) -> Facts:
         return self.git.observe(head)
 
     def baseline(self, facts: Facts) -> tuple[Evidence, ...]:
         return self.ci.check(facts.source.base, frozenset())
+
+    def examine(self, effect: Effect) -> Remains:
+        match effect.aim.effect_class:
+            case EffectClass.PURE:
+                return Remains(None, "it changes nothing")
+            case EffectClass.WORKSPACE:
+                try:
+                    return self.git.examine(effect)
+                except (WorldError, OSError) as fault:
+                    return Remains(None, f"the worktree can't be read: {fault}")
+            case EffectClass.EXTERNAL:
+                return self.runtime.examine(effect)
 
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
         criteria = self.ci.attest(effect, outcome)  # first: it takes time, and branches can move

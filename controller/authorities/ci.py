@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from controller.authorities.git import agreed, changed_paths
-from controller.commands import Ran, Shell, remove
+from controller.commands import Ran, Shell
 from controller.core.action import Command, Finish
 from controller.core.canonical import digest_bytes
 from controller.core.contract import CommandCheck, Criterion, FileCheck
@@ -17,6 +17,7 @@ from controller.core.ports import Clock
 from controller.core.prompt import describe
 from controller.core.records import Effect, Evidence, Finding, Outcome
 from controller.core.redact import clean
+from controller.folders import remove
 from controller.repo import Entry, Repo
 
 _DETAIL = 3000  # bytes of a failing check's output that the model is shown

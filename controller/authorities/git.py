@@ -16,12 +16,14 @@ from controller.core.records import (
     Facts,
     Finding,
     Outcome,
+    Remains,
     Source,
     Status,
 )
 from controller.repo import Repo
 from controller.snapshots import Snapshots
 
+_FEW = 5  # changed files that a finding names
 _NAMED = 30  # changed files that a drift names
 
 
@@ -38,12 +40,26 @@ class Git:
     def observe(self, head: Head) -> Facts:
         """The facts now, with the difference to what the head's state says as drift."""
         repo = self.snapshots.repo
-        tree = self.snapshots.take()
-        at = repo.ref(f"refs/heads/{self.branch}") or self.base
-        source = Source(self.branch, self.base, at, _tree(repo, at), tree)
+        snapshot = self.snapshots.take()
+        tree = snapshot.tree
+        ref = f"refs/heads/{self.branch}"
+        at, theirs = repo.ref(ref) or self.base, self.user.ref(ref)
+        source = Source(self.branch, self.base, at, _tree(repo, at), tree, snapshot.extras)
         return Facts(self.clock.now(), source, _paths(repo, self.base),
                      changed_paths(repo, self.base, tree), agreed(repo, head.state, tree),
-                     self._drift(head, source))
+                     self._drift(head, source), theirs if theirs and theirs != at else "")
+
+    def examine(self, effect: Effect) -> Remains:
+        """What is left in the worktree of an effect that changes it."""
+        before = effect.source
+        found = self.snapshots.take()
+        if found == before.snapshot:
+            return Remains(None, "the worktree is as it was before")
+        changed = self.snapshots.repo.changed(before.tree, found.tree)
+        names = ", ".join(quoted(path) for _, path in changed[:_FEW])
+        rest = f" and {len(changed) - _FEW} more" if len(changed) > _FEW else ""
+        return Remains(None, "the worktree differs from what it was before"
+                       + (f": {names}{rest}" if names else ""))
 
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
         """Whether the user's branch holds the run's Git commit, after a `commit` and at finish."""

@@ -20,6 +20,7 @@ from controller.core.canonical import entries
 from controller.core.errors import SetupError, WorldError
 from controller.core.head import RunId, Stop
 from controller.process import Job, capture, supervise
+from controller.processes import marked
 from controller.settings import Settings, from_environment
 
 _START = "import sys; from controller.cli import main; sys.argv[0] = 'oneshot'; main()"
@@ -125,7 +126,7 @@ def _oneshot(stage: Stage, *args: str) -> None:
 
 def _job(stage: Stage, output: Path, args: tuple[str, ...]) -> Job:
     return Job(argv=[sys.executable, "-P", "-c", _START, *args], cwd=stage.repo, env=stage.env,
-               stdout=output, timeout=_LIMIT, record=stage.folder / "controller")
+               stdout=output, timeout=_LIMIT)
 
 
 def _drift(stage: Stage) -> None:
@@ -143,8 +144,9 @@ def _killed(stage: Stage) -> None:
     place, run = stage.place, stage.place.run(None)
     while going.is_alive():
         going.join(0.02)
-        if _is_at_work(place, run) and (place.settings.cache / run / "scratch/child").exists():
-            os.kill(int((stage.folder / "controller").read_text().split()[0]), signal.SIGKILL)
+        holder = place.queries.holder(run)
+        if holder and _is_at_work(place, run) and marked(str(place.settings.cache / run)):
+            os.kill(holder.pid, signal.SIGKILL)
             break
     going.join()
     click.echo(output.read_text("utf-8", "replace"), nl=False)

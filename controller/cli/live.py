@@ -16,7 +16,7 @@ from controller.core.canonical import JsonObject
 from controller.core.head import RunId
 from controller.core.observation import first_line
 from controller.core.ports import Executor, Model
-from controller.core.records import Effect, Outcome, Prompt, Reply
+from controller.core.records import Effect, Outcome, Prompt, Remains, Reply
 from controller.report.narrator import Narrator
 from controller.store.queries import Queries
 
@@ -120,19 +120,10 @@ class WatchedExecutor:
         self.view.waiting(self._doing(effect))
         return self.executor.perform(effect)
 
-    def resume(self, effect: Effect) -> Outcome:
-        if not self.view.as_json:
-            talk(f"found open: {self._doing(effect)} ({effect.effect_class.value}: "
-                 f"{_RECOVERY[effect.effect_class.value]})")
-        return self.executor.resume(effect)
+    def resume(self, effect: Effect, remains: Remains) -> Outcome:
+        self.view.waiting(f"again: {self._doing(effect)}")
+        return self.executor.resume(effect, remains)
 
     def _doing(self, effect: Effect) -> str:
         step = effect.candidate.base.spent.steps
         return f"step {step}: {first_line(identity(effect.candidate.transition.action), 100)}"
-
-
-_RECOVERY = {
-    "pure": "it is done again",
-    "workspace": "the worktree is restored to what it was before, and it is done again",
-    "external": "the authority is asked whether it happened",
-}

@@ -44,6 +44,11 @@ class Place:
     clock: SystemClock = field(default_factory=SystemClock)
 
     @property
+    def database(self) -> Path:
+        """The file of the record."""
+        return self.root / RUNTIME / "oneshot.db"
+
+    @property
     def user(self) -> "Repo":
         """The user's repository."""
         from controller.checkout import open_checkout
@@ -87,6 +92,11 @@ class Place:
         return found[0]
 
 
+def branch_of(run: RunId) -> str:
+    """The branch that a run's Git commits are delivered on."""
+    return f"oneshot/{run}"
+
+
 def open_place(folder: Path, settings: Settings, *, make: bool = False) -> Place:
     """The checkout around `folder`. Raises SetupError when there is no record and `make` is off."""
     root = checkout_root(folder.absolute())
@@ -111,7 +121,11 @@ def new_launch(place: Place, project: "Project") -> Launch:
         raise SetupError("the repository has a branch `oneshot`, so there can be none called "
                          "oneshot/<run>; rename it")
     goal, now = project.rules.contract.goal, place.clock.now()
+    return Launch(run_id(goal, base, now), goal, base, now, project.documents)
+
+
+def run_id(goal: str, base: str, at: datetime) -> RunId:
+    """The id of a run that starts now: some words of its goal, and a mark of its own."""
     words = re.sub(r"[^a-z0-9]+", "-", goal.lower()).strip("-").split("-")[:4]
     name = "-".join(words)[:40].strip("-") or "run"
-    mark = digest({"goal": goal, "base": base, "at": now.isoformat()})[:6]
-    return Launch(RunId(f"{name}-{mark}"), goal, base, now, project.documents)
+    return RunId(f"{name}-{digest({'goal': goal, 'base': base, 'at': at.isoformat()})[:6]}")

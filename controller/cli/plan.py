@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -10,19 +9,22 @@ import click
 from controller.cli.changes import Changes, model_options
 from controller.cli.place import Place, new_launch, open_place
 from controller.cli.show import document, line, mark, talk
+from controller.cli.travel import Nobody
 from controller.cli.wiring import build, build_model
 from controller.core.canonical import JsonObject, entries
-from controller.core.errors import ModelUnusable
 from controller.core.head import Head
 from controller.core.prompt import render
-from controller.core.records import Call, Prompt, Reply
+from controller.core.records import Call, Prompt
 from controller.core.verdict import Decision, Verdict, worst
 from controller.documents import of_documents
 from controller.launch import launch
 from controller.loop import plan
+from controller.processes import alive
 from controller.project import read_project
 from controller.settings import from_environment
 from controller.store.effects import call_json, verdicts_json
+from controller.store.journal import Journal
+from controller.store.memory import MemoryTables
 
 
 @click.command("plan")
@@ -38,9 +40,9 @@ def command(folder: Path, changes: Changes, only_prompt: bool, as_json: bool) ->
     place = open_place(folder, from_environment(), make=True)
     fixed = new_launch(place, read_project(place.root))
     config = of_documents(changes.laid_over(fixed.documents)).config
-    asked = Nobody() if only_prompt else build_model(place, config.model, fixed.run, place.root)
+    asked = Nobody() if only_prompt else build_model(place, fixed, config.model)
     try:
-        ctl = build(place, fixed, asked, keep=False)
+        ctl = build(place, fixed, asked, Journal(MemoryTables(), alive))
         head = launch(ctl, config.test_command)
         if only_prompt:
             _show_prompt(render(ctl.rules, head), as_json)
@@ -48,16 +50,6 @@ def command(folder: Path, changes: Changes, only_prompt: bool, as_json: bool) ->
         _show(head, *plan(ctl, head), as_json)
     finally:
         _forget(place, fixed.run)
-
-
-@dataclass(frozen=True, slots=True)
-class Nobody:
-    """The model of a plan that asks none."""
-
-    name: str = "nobody"
-
-    def propose(self, prompt: Prompt) -> Reply:
-        raise ModelUnusable(f"step {prompt.step + 1} was not to be asked")
 
 
 def _show_prompt(prompt: Prompt, as_json: bool) -> None:

@@ -8,17 +8,16 @@ import click
 from controller.checkout import is_dirty
 from controller.cli.changes import Changes, run_options
 from controller.cli.live import View, WatchedExecutor, WatchedModel, shown
-from controller.cli.place import Place, new_launch, open_place
+from controller.cli.place import Place, branch_of, new_launch, open_place
 from controller.cli.show import exit_code, json_line, line, next_commands, talk
 from controller.cli.status import next_steps, status_document
-from controller.cli.wiring import branch_of, build, build_model, recorded
+from controller.cli.wiring import build, build_model, held, journal, recorded
 from controller.core.canonical import entries
-from controller.core.errors import LeaseLost, ModelError
+from controller.core.errors import Damaged, ModelError
 from controller.core.head import Head, Launch, Stop
 from controller.documents import of_documents
 from controller.launch import launch
 from controller.loop import run
-from controller.process import alive, this_process
 from controller.project import read_project
 from controller.settings import from_environment
 
@@ -44,7 +43,11 @@ def command(folder: Path, changes: Changes, steps: int | None, record: Path | No
 def _mention_others(place: Place, as_json: bool) -> None:
     """Another run that has not ended is no obstacle, but worth a word."""
     for other in place.queries.runs()[-1:]:
-        head = place.queries.head(other)
+        try:
+            head = place.queries.head(other)
+        except Damaged as fault:
+            talk(f"note: {fault}")
+            return
         if not as_json and (head.stopped is None or head.stopped.why is Stop.WAITING):
             talk(f"note: run {other} has not ended; from now on name it: oneshot status {other}")
 
@@ -52,24 +55,22 @@ def _mention_others(place: Place, as_json: bool) -> None:
 def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = None,
               steps: int | None = None, new: bool = False) -> int:
     """Open the run if it is new, drive it, and tell what came of it. Returns the exit code."""
-    # `begin` asks as well, but `build` would touch the holder's worktree before.
-    holder = None if new else place.queries.holder(fixed.run)
-    if holder and alive(holder):
-        raise LeaseLost(f"run {fixed.run} is held by {holder}; wait for it or stop it")
     config = of_documents(fixed.documents).config
-    model = recorded(build_model(place, config.model, fixed.run, place.root), record)
-    ctl = build(place, fixed, WatchedModel(model, view), view.written)
-    ctl = replace(ctl, executor=WatchedExecutor(ctl.executor, view))
+    model = recorded(build_model(place, fixed, config.model), record)
+    watched, store = WatchedModel(model, view), journal(place, view.written)
     with shown(view):
         if new:
             view.waiting("checking every criterion on the base")
-            _warn(launch(ctl, config.test_command), view)
+            _warn(launch(build(place, fixed, watched, store), config.test_command), view)
         view.waiting("taking the lease")
-        try:
-            head = run(ctl, this_process(), steps)
-        except ModelError:
-            talk(f"run {fixed.run} is kept as it is; `oneshot resume` goes on")
-            raise
+        with held(place, fixed.run, store) as lease:
+            ctl = build(place, fixed, watched, store, lease)
+            ctl = replace(ctl, executor=WatchedExecutor(ctl.executor, view))
+            try:
+                head = run(ctl, lease, steps)
+            except ModelError:
+                talk(f"run {fixed.run} is kept as it is; `oneshot resume` goes on")
+                raise
     conclude(place, head, view)
     return exit_code(head)
 

@@ -13,7 +13,8 @@ from controller.report.narrator import MARKS
 
 _ASCII = str.maketrans({"✓": "+", "✗": "x", "→": "->", "…": "..."})
 
-CODES = {Stop.FINISHED: 0, Stop.WAITING: 8, Stop.LIMIT: 3, Stop.STUCK: 5}
+CODES = {Stop.FINISHED: 0, Stop.WAITING: 8, Stop.LIMIT: 3, Stop.STUCK: 5, Stop.ABORTED: 9,
+         Stop.MOVED: 9}
 """Why a run stands still -> the exit code of the command that drove it there."""
 
 

@@ -7,8 +7,9 @@ import click
 from controller.cli.place import Place, open_place
 from controller.cli.show import document, exit_code, line, mark, next_commands, table
 from controller.core.canonical import JsonObject, JsonValue, entries
+from controller.core.errors import Damaged
 from controller.core.head import Head, RunId, Spent, Stop
-from controller.process import alive
+from controller.processes import alive
 from controller.settings import from_environment
 
 
@@ -112,10 +113,15 @@ def next_steps(place: Place, head: Head) -> tuple[str, ...]:
             return (f"oneshot resume{name} {_more(head.stopped.reason)}", f"oneshot log{name}")
         case Stop.STUCK:
             return (f"oneshot log{name}", f"oneshot resume{name}")
+        case Stop.ABORTED | Stop.MOVED:
+            return (f"oneshot log{name}", f"oneshot rollback --to STEP{name}")
 
 
 def _answers(place: Place, head: Head, item: JsonObject) -> tuple[str, ...]:
     option = place.named(head.run, "--run")
+    if item["kind"] == "unknown":
+        return tuple(f"oneshot decide {item['id']} {answer}{option}"
+                     for answer in ("happened", "did-not"))
     if item["kind"] != "action":
         return (f'oneshot say{option} "…"',)
     return (f"oneshot show {head.spent.steps}{place.named(head.run)}",
@@ -135,9 +141,25 @@ def _waiting(item: JsonObject) -> JsonValue:
 
 
 def _every(place: Place, as_json: bool) -> None:
+    """One damaged run is told of, and hides no other."""
     if as_json:
         document({"schema": "oneshot/runs@1",
-                  "runs": [status_document(place, run) for run in place.queries.runs()]})
+                  "runs": [_or_damage(place, run) for run in place.queries.runs()]})
         return
-    heads = [place.queries.head(run) for run in place.queries.runs()]
-    table([(head.run, _phase(place, head), f"step {head.spent.steps}") for head in heads])
+    table([_line(place, run) for run in place.queries.runs()])
+
+
+def _or_damage(place: Place, run: RunId) -> JsonObject:
+    try:
+        return status_document(place, run)
+    except Damaged as fault:
+        return {"schema": "oneshot/status@1", "run": run, "phase": "damaged",
+                "reason": str(fault), "next": [f"oneshot verify-audit {run}"]}
+
+
+def _line(place: Place, run: RunId) -> tuple[str, ...]:
+    try:
+        head = place.queries.head(run)
+    except Damaged:
+        return run, "damaged", f"oneshot verify-audit {run}"
+    return run, _phase(place, head), f"step {head.spent.steps}"

@@ -1,72 +1,66 @@
 """The composition root: the only place where ports meet their implementations."""
 
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
-from controller.checkout import borrow, create, identity_of
-from controller.cli.place import Place
+from controller.checkout import identity_of
+from controller.cli.heartbeat import beating
+from controller.cli.house import House
+from controller.cli.place import Place, branch_of
 from controller.cli.show import talk
-from controller.core.canonical import entries
-from controller.core.contract import ModelConfig
+from controller.core.contract import ModelConfig, Policy
 from controller.core.errors import ModelUnusable, SetupError
-from controller.core.head import Launch, RunId
+from controller.core.head import Launch, Lease, RunId
 from controller.core.ports import Model
-from controller.core.projection import tree_of
 from controller.documents import of_documents
 from controller.loop import Controller
-from controller.process import alive
-from controller.repo import ABSENT, Repo
+from controller.processes import alive, end_marked, this_process
 from controller.settings import Settings
 from controller.store.journal import Journal
-from controller.store.memory import MemoryTables
 from controller.store.projections import Projections
 
 Follow = Callable[[RunId], None]
 
 
-def build(place: Place, launch: Launch, model: Model, follow: Follow = lambda run: None,
-          *, keep: bool = True) -> Controller:
-    """The controller of one run, with its repository and worktree in place.
+def build(place: Place, launch: Launch, model: Model, store: Journal,
+          lease: Lease | None = None) -> Controller:
+    """The controller of one run over `store`, with its repository and worktree in place.
 
-    Without `keep` it has a record in memory, which starts empty and ends with it.
+    Without a lease it is that of a run which nobody else knows of yet.
     """
     from controller.actions.hands import Hands
     from controller.actions.workplace import Workplace
     from controller.authorities import Authorities
     from controller.authorities.ci import LocalCI
     from controller.authorities.git import Git
+    from controller.authorities.runtime import Runtime
     from controller.commands import Shell
-    from controller.snapshots import Snapshots
 
-    project, home = of_documents(launch.documents), place.settings.cache / launch.run
-    scratch = home / "scratch"
-    scratch.mkdir(parents=True, exist_ok=True)
-    user = place.user
-    snapshots = Snapshots(_worktree(place, launch, home / "work"), launch.base)
-    shell = Shell(project.rules.policy, scratch, scratch / "child")
-    git = Git(snapshots, user, branch_of(launch.run), launch.base, place.clock)
-    ci = LocalCI(snapshots.repo, shell, project.rules.contract.success_criteria, launch.base,
-                 place.clock)
-    hands = Hands(Workplace(launch.run, snapshots, shell, user,
-                            identity_of(user, place.settings.home), place.queries, place.clock))
-    return Controller(launch, project.rules, model, Authorities(git, ci), hands,
-                      _journal(place, follow) if keep else Journal(MemoryTables(), alive),
-                      place.clock)
+    rules, user = of_documents(launch.documents).rules, place.user
+    house = House(place, launch)
+    snapshots = house.worktree(lease.place if lease else 0)
+    shell = Shell(_here(rules.policy, place), house.scratch(lease.place if lease else 0),
+                  house.mark)
+    base, repo = launch.base, snapshots.repo
+    git = Git(snapshots, user, branch_of(launch.run), base, place.clock)
+    ci = LocalCI(repo, shell, rules.contract.success_criteria, base, place.clock)
+    hands = Hands(Workplace(
+        launch.run, snapshots, shell, user, identity_of(user, place.settings.home), place.queries,
+        place.clock, fence=lambda: store.check(lease) if lease else None))
+    return Controller(launch, rules, model, Authorities(git, ci, Runtime(repo, shell, base)), hands,
+                      store, place.clock)
 
 
-def branch_of(run: RunId) -> str:
-    """The branch that a run's Git commits are delivered on."""
-    return f"oneshot/{run}"
-
-
-def build_model(place: Place, config: ModelConfig, run: RunId, root: Path) -> Model:
+def build_model(place: Place, launch: Launch, config: ModelConfig) -> Model:
     """The model interface that a configuration names. Raises SetupError for what it lacks."""
-    folder = place.settings.cache / run / "model"
-    return ADAPTERS[config.adapter](place.settings, config, folder, root)
+    folder = House(place, launch).cache / "model"
+    return ADAPTERS[config.adapter](place.settings, config, folder, place.root)
 
 
-def _journal(place: Place, follow: Follow) -> Journal:
+def journal(place: Place, follow: Follow = lambda run: None) -> Journal:
+    """The durable record of a checkout, with its projections kept up."""
     projections = Projections(place.queries, place.runs)
 
     def written(run: RunId) -> None:
@@ -79,32 +73,24 @@ def _journal(place: Place, follow: Follow) -> Journal:
     return Journal(place.tables, alive, written)
 
 
-def _worktree(place: Place, launch: Launch, work: Path) -> Repo:
-    """The run's own repository with its worktree, made when missing from what is recorded."""
-    from controller.snapshots import Snapshots
+@contextmanager
+def held(place: Place, run: RunId, store: Journal) -> Iterator[Lease]:
+    """Hold a run, with a heartbeat. What a dead or frozen controller left running is ended first.
 
-    git_dir = place.runs / launch.run / "repo.git"
-    row = place.tables.run(launch.run)
-    state = entries(row.head["state"]) if row else {}
-    if not git_dir.is_dir():
-        half = git_dir.with_name("repo.new")
-        shutil.rmtree(half, ignore_errors=True)
-        create(half, place.user)
-        half.rename(git_dir)
-    borrow(git_dir, place.user)
-    made, branch = Repo(git_dir), f"refs/heads/{branch_of(launch.run)}"
-    head = str(entries(state.get("source_authority")).get("head") or launch.base)
-    if head != launch.base and made.ref(branch) is None:  # the user's has what was delivered
-        made.move_ref(branch, made.commit(head), ABSENT)
-    index = git_dir / "worktree.index"
-    if not work.is_dir():
-        beside = work.with_name("work.new")  # half a worktree would look like somebody's deletions
-        shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir(parents=True)
-        repo = Repo(git_dir, beside, index)
-        Snapshots(repo, launch.base).restore(tree_of(state) or repo.tree_of(launch.base))
-        beside.rename(work)
-    return Repo(git_dir, work, index)
+    Raises LeaseLost naming the holder when another controller has it.
+    """
+    with (store.lease(run, this_process(), place.clock.now()) as lease,
+          beating(place, lease)):
+        end_marked(House(place, place.queries.launch(run)).mark)
+        yield lease
+
+
+def _here(policy: Policy, place: Place) -> Policy:
+    """The policy with the folders of its PATH made absolute, since commands run elsewhere."""
+    home = str(place.settings.home)
+    path = tuple(str(place.root / (home + folder[1:] if folder.split("/")[0] == "~" else folder))
+                 for folder in policy.environment.path)
+    return replace(policy, environment=replace(policy.environment, path=path))
 
 
 def _claude(settings: Settings, config: ModelConfig, folder: Path, _root: Path) -> Model:
@@ -113,7 +99,7 @@ def _claude(settings: Settings, config: ModelConfig, folder: Path, _root: Path) 
 
     keys = _held(settings, "ANTHROPIC_API_KEY") or _held(settings, "CLAUDE_CODE_OAUTH_TOKEN")
     child = Child(_binary(settings, config, "claude"), folder, config.total_timeout,
-                  config.idle_timeout)
+                  config.idle_timeout, str(folder.parent))
     return ClaudeCli(child, config.model, keys, settings.home, settings.path, config.base_url,
                      config.max_output_tokens)
 
@@ -123,7 +109,8 @@ def _codex(settings: Settings, config: ModelConfig, folder: Path, _root: Path) -
     from adapters.codex_cli import CodexCli
 
     # Silence is no sign with codex: it writes one event an answer. Its own stream clock is set.
-    child = Child(_binary(settings, config, "codex"), folder, config.total_timeout, None)
+    child = Child(_binary(settings, config, "codex"), folder, config.total_timeout, None,
+                  str(folder.parent))
     return CodexCli(child, config.model, _held(settings, "OPENAI_API_KEY"), settings.home,
                     settings.path, config.base_url, config.idle_timeout)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, TypeAlias
 
+from controller.core.canonical import JsonObject
+
 
 class EffectClass(Enum):
     """What recovery may do when it finds an effect begun and not settled."""
@@ -145,16 +147,37 @@ class Finish:
     summary: str
 
 
-Action: TypeAlias = Read | Search | Edit | Run | Commit | Recall | Ask | Wait | Finish
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """Take over the Git commit that somebody else has moved the run's branch to.
+
+    The controller's own: no schema offers it to a model.
+    """
+
+    commit: str
 
 
-def effect_class(action: Action) -> EffectClass:
-    """The rule that recovery follows for this action. Ours to say, never the model's."""
-    match action:
-        case Read() | Search() | Recall() | Ask() | Wait() | Finish():
-            return EffectClass.PURE
-        case Edit() | Run() | Commit():
-            return EffectClass.WORKSPACE
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Bring state and worktree back to what they were after an earlier step.
+
+    The controller's own, when a person asks for it.
+    """
+
+    step: int
+    version: int
+    state: JsonObject
+    tree: str
+    extras: str
+    observation: str
+    heard: int
+    reason: str
+
+
+Own: TypeAlias = Adopt | Restore
+"""What the controller does by itself: journalled and recovered like anything else."""
+
+Action: TypeAlias = Read | Search | Edit | Run | Commit | Recall | Ask | Wait | Finish | Own
 
 
 def touched(action: Action) -> tuple[str, ...]:
@@ -188,6 +211,10 @@ def identity(action: Action) -> str:  # noqa: C901, PLR0911  (one return a kind)
             return f"wait {seconds} s"
         case Finish(result):
             return f"finish ({result})"
+        case Adopt(commit):
+            return f"adopt {commit[:12]}"
+        case Restore(step):
+            return f"restore step {step}"
 
 
 def _paths(change: Change) -> tuple[str, ...]:

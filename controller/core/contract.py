@@ -73,6 +73,16 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True)
+class External:
+    """A command that changes something outside the worktree, and the probe that tells whether it
+    has: exit 0: it happened, 1: it did not, anything else: nobody can tell.
+    """
+
+    command: Command
+    probe: Command | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """Which actions are refused or asked about, whatever the contract says."""
 
@@ -84,6 +94,11 @@ class Policy:
     max_timeout: int = 1800
     output_bytes: int = 8 * 1024 * 1024
     environment: Environment = Environment()
+    external: tuple[External, ...] = ()
+
+    def listed(self, command: Command) -> External | None:
+        """The external command that this command line is, word for word, if it is one."""
+        return next((item for item in self.external if item.command.argv == command.argv), None)
 
     def protects(self, path: str, *, new: bool) -> bool:
         """Whether a person must agree to a change of this file.

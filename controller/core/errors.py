@@ -7,6 +7,7 @@
     │   └── Refused                a reply came and a gate turned it down          (stays in `step`)
     ├── WorldError            git, a command or the disk is out of reach           exit 1
     ├── StateError            the durable record disagrees with us                 exit 1
+    │   ├── Damaged                the record of one run can't be read
     │   ├── StaleHead              somebody committed since we read
     │   └── LeaseLost              somebody else owns the run now                  exit 10
     └── SetupError            the person running us must fix something             exit 2
@@ -26,6 +27,7 @@ EXIT_CODES: dict[int, str] = {
     5: "stuck: no progress, the same refusal again and again, or the model gave up",
     6: "finished, but a criterion is not met",
     8: "waiting for a person",
+    9: "ended by a person, here; it is not proved done",
     10: "another controller holds the run",
     70: "a bug in oneshot; a log was written",
     75: "temporary: the model could not be reached; try again later",
@@ -72,6 +74,10 @@ class WorldError(ControllerError):
 
 class StateError(ControllerError):
     """The durable record disagrees with us."""
+
+
+class Damaged(StateError):
+    """Something in the record of one run can't be read; other runs are not concerned."""
 
 
 class StaleHead(StateError):

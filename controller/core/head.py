@@ -17,6 +17,8 @@ class Stop(Enum):
     WAITING = "waiting"  # for a person
     LIMIT = "limit"  # the budget is spent
     STUCK = "stuck"  # no progress, or the model gave up
+    ABORTED = "aborted"  # a person has ended it
+    MOVED = "moved"  # it goes on elsewhere, from an exported bundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Head:
     before: str = ""  # what a step that did not commit had been shown, so that nothing is lost
     spent: Spent = Spent()
     heard: int = 0  # id of the last user message that an observation showed
+    extras: str = ""  # as a Snapshot has it, beside the tree that the state names
     stopped: Stopped | None = None
 
 
@@ -71,11 +74,15 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to step a run. `token` grows with each; a write with an old one is refused."""
+    """The right to step a run. `token` grows with each; a write with an old one is refused.
+
+    `place` numbers the worktree: a holder that may still be alive keeps his, and another is made.
+    """
 
     run: RunId
     token: int
     owner: Owner
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +102,4 @@ class Launch:
     base: str
     at: datetime
     documents: JsonObject = field(default_factory=dict)  # contract, policy, config as read
+    folder: str = ""  # of the worktree, in the cache; empty: named like the run

@@ -4,6 +4,7 @@ from typing import Literal, cast
 
 from controller.core.action import (
     Action,
+    Adopt,
     Ask,
     Change,
     Command,
@@ -16,6 +17,7 @@ from controller.core.action import (
     Read,
     Recall,
     Replace,
+    Restore,
     Run,
     Search,
     Wait,
@@ -57,8 +59,21 @@ def _parse_rest(document: JsonObject) -> Action:
             result: Literal["done", "impossible"] = (
                 "impossible" if field["result"] == "impossible" else "done")
             return Finish(result, field["summary"])
-        case kind:
-            raise ValueError(f"BUG: the schema gate let the action kind {kind!r} through")
+        case _:
+            return _parse_own(document)
+
+
+def _parse_own(document: JsonObject) -> Action:
+    """The controller's own actions, from the record: no schema lets them through from a model."""
+    match document:
+        case {"kind": "adopt", "commit": str(commit)}:
+            return Adopt(commit)
+        case {"kind": "restore", "step": int(step), "version": int(version), "state": dict(state),
+              "tree": str(tree), "extras": str(extras), "observation": str(observation),
+              "heard": int(heard), "reason": str(reason)}:
+            return Restore(step, version, state, tree, extras, observation, heard, reason)
+        case _:
+            raise ValueError(f"BUG: the schema gate let the action {document['kind']!r} through")
 
 
 def command(document: JsonObject) -> Command:

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
+from controller.core.aim import Aim
 from controller.core.canonical import JsonObject
 from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Stopped
 from controller.core.records import (
@@ -15,6 +16,7 @@ from controller.core.records import (
     Facts,
     Outcome,
     Prompt,
+    Remains,
     Reply,
     Step,
 )
@@ -52,8 +54,8 @@ class Executor(Protocol):
     def perform(self, effect: Effect) -> Outcome:
         """Do it once. An action that can't be performed is an Outcome, never an exception."""
 
-    def resume(self, effect: Effect) -> Outcome:
-        """Bring a half-done effect to an end, by the rule of its effect class.
+    def resume(self, effect: Effect, remains: Remains) -> Outcome:
+        """Bring an effect that was found open to an end, by the rule of its effect class.
 
         The status is UNKNOWN when the world can't say whether it happened.
         """
@@ -67,6 +69,9 @@ class Authority(Protocol):
 
     def baseline(self, facts: Facts) -> tuple[Evidence, ...]:
         """Look at every criterion on the untouched base."""
+
+    def examine(self, effect: Effect) -> Remains:
+        """Look at what is left of an effect that was begun and not settled. Read-only."""
 
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
         """Look at what an effect was to bring about, and at the criteria when it is a finish.
@@ -82,11 +87,18 @@ class Store(Protocol):
     the head has moved. Either nothing is written or all of it.
     """
 
-    def create(self, launch: Launch, head: Head, baseline: tuple[Evidence, ...]) -> None:
-        """Record a new run at version 0. Raises StateError when its id is taken."""
+    def create(self, launch: Launch, head: Head, baseline: tuple[Evidence, ...],
+               origin: JsonObject | None = None) -> None:
+        """Record a new run at version 0. Raises StateError when its id is taken.
+
+        `origin` says of a fork which run and step it comes from.
+        """
 
     def lease(self, run: RunId, owner: Owner, now: datetime) -> AbstractContextManager[Lease]:
         """Hold the run against every other controller. Raises LeaseLost naming the holder."""
+
+    def renew(self, lease: Lease, now: datetime) -> None:
+        """Hold the run for longer. Raises LeaseLost when somebody else has taken it over."""
 
     def head(self, run: RunId) -> Head:
         """The last committed point. Raises StateError for an unknown run."""
@@ -100,8 +112,17 @@ class Store(Protocol):
     def messages(self, run: RunId, after: int) -> tuple[Message, ...]:
         """What the user said since the message `after`."""
 
-    def begin(self, lease: Lease, candidate: Candidate, facts: Facts, call: Call) -> Effect:
-        """Journal the intent to act, with the call that asked for it. The only maker of effects."""
+    def begin(self, lease: Lease, candidate: Candidate, aim: Aim, facts: Facts,
+              call: Call | None, closing: Effect | None = None) -> Effect:
+        """Journal the intent to act, with the call that asked for it; None: the controller's own.
+        The only maker of effects. One that was open makes room for it when it is `closing`.
+        """
+
+    def find(self, lease: Lease, effect: Effect, remains: Remains, now: datetime) -> Remains:
+        """Record what is left of an open effect, before anything is done about it.
+
+        A person who has said whether it happened is believed where the world can't tell.
+        """
 
     def refuse(self, lease: Lease, head: Head, verdicts: tuple[Verdict, ...], call: Call) -> Head:
         """Record the refusal as the next observation; the model's state does not move."""
@@ -157,6 +178,9 @@ class People(Protocol):
     def answer(self, run: RunId, confirmation: str, *, approve: bool, reason: str,
                now: datetime) -> None:
         """Answer a parked candidate. Raises SetupError when there is nothing to answer."""
+
+    def decide(self, run: RunId, question: str, *, happened: bool, now: datetime) -> None:
+        """Say whether an effect of unknown outcome happened. Raises SetupError when none is."""
 
 
 Alive: TypeAlias = Callable[[Owner], bool | None]

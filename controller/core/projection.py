@@ -20,14 +20,19 @@ def adopt(head: Head, facts: Facts, messages: tuple[Message, ...]) -> Head:
     """
     state: JsonObject = {**head.state, "source_authority": as_state(facts.source)}
     said = [f"The user says: {message.text}" for message in messages]
-    news = "\n\n".join([*said, *([facts.drift] if facts.drift else [])])
+    shown = told(head, "\n\n".join([*said, *([facts.drift] if facts.drift else [])]))
+    return replace(shown, state=state, extras=facts.source.extras,
+                   heard=messages[-1].id if messages else head.heard)
+
+
+def told(head: Head, news: str) -> Head:
+    """The head with something to tell beside what it has to show already."""
     if not news:
-        return replace(head, state=state)
-    heard = messages[-1].id if messages else head.heard
+        return head
     news = bounded(news, LIMIT // 2)
     if head.before:  # the observation is a correction; what it corrects gets the news
-        return replace(head, state=state, before=_after(news, head.before), heard=heard)
-    return replace(head, state=state, observation=_after(news, head.observation), heard=heard)
+        return replace(head, before=_after(news, head.before))
+    return replace(head, observation=_after(news, head.observation))
 
 
 def corrected(head: Head, why: str) -> Head:
@@ -87,6 +92,12 @@ def as_state(source: Source) -> JsonObject:
     """The state's `source_authority`."""
     return {"branch": source.branch, "base": source.base, "head": source.head,
             "tree": source.tree, "dirty": source.dirty}
+
+
+def branch_head(state: JsonObject) -> str:
+    """The Git commit that the state says the run's branch is at; empty when it says none."""
+    head = entries(state.get("source_authority")).get("head")
+    return head if isinstance(head, str) else ""
 
 
 def tree_of(state: JsonObject) -> str:

@@ -8,7 +8,8 @@ from datetime import datetime
 from enum import Enum
 from typing import NewType
 
-from controller.core.action import Action, EffectClass, effect_class
+from controller.core.action import Action
+from controller.core.aim import Aim
 from controller.core.canonical import JsonObject, digest
 from controller.core.head import Head, RunId, Stopped
 
@@ -31,6 +32,14 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The exact state of a worktree: a Git tree, and the id of what no Git tree can hold."""
+
+    tree: str
+    extras: str = ""  # empty when there is nothing of that kind
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """What Git says about a run: commits by id, trees by id."""
 
@@ -39,6 +48,12 @@ class Source:
     head: str  # Git commit the run's branch is at
     head_tree: str
     tree: str  # exact tree of the worktree, untracked files included
+    extras: str = ""  # as a Snapshot has it
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The state of the worktree."""
+        return Snapshot(self.tree, self.extras)
 
     @property
     def dirty(self) -> bool:
@@ -56,6 +71,7 @@ class Facts:
     changed: frozenset[str] = frozenset()  # paths that differ between base and worktree
     agreed: frozenset[str] = frozenset()  # paths whose present content a person has agreed to
     drift: str = ""  # what somebody else changed since the head, in words
+    moved: str = ""  # the Git commit that somebody else has moved the run's branch to
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +130,23 @@ class Effect:
 
     id: EffectId
     candidate: Candidate
-    source: Source  # before: its tree is the pre-snapshot
+    aim: Aim
+    source: Source  # before: its snapshot is the pre-snapshot
     begun: datetime
     token: int  # fencing token of the lease it was begun under
     paths: tuple[str, ...] = ()  # the files it is about
     grant: str | None = None  # the confirmation that allowed it
 
-    @property
-    def effect_class(self) -> EffectClass:
-        """What recovery may do with it."""
-        return effect_class(self.candidate.transition.action)
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What can be seen of an effect that was begun and not settled, before anything is done.
+
+    `happened` is None when the world can't say.
+    """
+
+    happened: bool | None
+    text: str
 
 
 class Status(Enum):
@@ -184,6 +207,7 @@ class Step:
     observation: str
     before: str  # as Head has it
     stopped: Stopped | None = None
+    heard: int | None = None  # as Head has it; None: as before
 
 
 @dataclass(frozen=True, slots=True)

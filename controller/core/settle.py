@@ -1,9 +1,10 @@
 """Which state do outcome and evidence justify? A pure function, asked once, after the fact."""
 
-from controller.core.action import Finish
+from controller.core.action import Adopt, Finish, Restore
+from controller.core.canonical import JsonObject
 from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded
-from controller.core.projection import corrected, project
+from controller.core.projection import as_state, corrected, project, told
 from controller.core.records import POSTCONDITION, Effect, Evidence, Finding, Outcome, Status, Step
 from controller.core.rules import Rules
 
@@ -14,18 +15,30 @@ def settle(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...], rul
     Unless the action was done and every postcondition holds, the base state stands and the next
     call reads why, with the observation that this one had been shown.
     """
-    base = effect.candidate.base
+    base, action = effect.candidate.base, effect.candidate.transition.action
+    if isinstance(action, Restore) and outcome.status is Status.DONE:
+        return _restored(effect, outcome, action)
     broken = [item for item in evidence
               if item.subject.startswith(POSTCONDITION) and item.finding is not Finding.VERIFIED]
     if outcome.status is Status.DONE and not broken:
         state, text, before = effect.candidate.state, _told(outcome, evidence), ""
+        if isinstance(action, Adopt):  # nobody has been asked yet
+            shown = told(base, outcome.text)
+            text, before = shown.observation, shown.before
     else:
         why = "\n".join([outcome.text, *(item.detail for item in broken)])
-        told = corrected(
+        shown = corrected(
             base, f"Your action could not be performed, so your patch was not applied:\n{why}")
-        state, text, before = base.state, told.observation, told.before
+        state, text, before = base.state, shown.observation, shown.before
     return Step(effect, outcome, evidence, project(state, effect, outcome, evidence, rules), text,
                 before, outcome.stopped or (None if broken else _finished(effect, evidence, rules)))
+
+
+def _restored(effect: Effect, outcome: Outcome, action: Restore) -> Step:
+    """State and observation as they were; what Git says now is what counts."""
+    state: JsonObject = {**action.state, "source_authority": as_state(outcome.source),
+                         "budget": effect.candidate.base.state.get("budget")}
+    return Step(effect, outcome, (), state, outcome.text, action.observation, heard=action.heard)
 
 
 def _told(outcome: Outcome, evidence: tuple[Evidence, ...]) -> str:

@@ -1,5 +1,6 @@
 """Audit records told to people, a line each."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from controller.core.action import identity
@@ -47,33 +48,69 @@ def sentence(record: JsonObject) -> str:
     return f"{step!s:>4} {sign} {_what(kind, record)}"
 
 
-def _what(kind: str, record: JsonObject) -> str:  # noqa: PLR0911  (one return a kind)
-    match kind:
-        case "committed":
-            return _committed(record)
-        case "refused":
-            return f"refused: {_said(record)}"
-        case "parked":
-            return f"waits for a person: {record['confirmation']}: {_said(record)}"
-        case "created":
-            return f"run {record['run']} from {str(record['base'])[:12]}: {record['goal']}"
-        case "unanswered":
-            return f"the model did not answer: {first_line(str(record['reason']))}"
-        case "said":
-            return f"the user says: {first_line(str(record['text']))}"
-        case "stopped" | "resumed":
-            return f"{kind}: {entries(record.get('stopped')).get('reason', '')}"
-        case _:
-            return f"{kind} {record.get('confirmation', '')}".rstrip()
+def _what(kind: str, record: JsonObject) -> str:
+    told = _TOLD.get(kind)
+    return told(record) if told else f"{kind} {record.get('confirmation', '')}".rstrip()
+
+
+def action_line(record: JsonObject) -> str:
+    """The action of a record in a few words."""
+    return first_line(identity(parse(entries(record["action"]))), 70)
 
 
 def _committed(record: JsonObject) -> str:
-    action, stopped = entries(record["action"]), entries(record.get("stopped"))
+    stopped = entries(record.get("stopped"))
     summary = str(entries(record["outcome"])["summary"])
-    said = f"{first_line(identity(parse(action)), 70)} → {first_line(summary, 60)}"
+    said = f"{action_line(record)} → {first_line(summary, 60)}"
     end = f" | {stopped['why']}: {stopped['reason']}" if stopped else ""
     return f"v{record['version']} {said}{end}"
 
 
+_RECOVERY: dict[tuple[str, object], str] = {
+    ("external", True): "it happened, and is recorded",
+    ("external", False): "it did not happen, and is done now",
+    ("external", None): "nobody can tell whether it happened; a person must say",
+    ("workspace", None): "the worktree is restored to what it was before, and it is done again",
+    ("pure", None): "it is done again",
+}
+"""(effect class, whether it happened) -> what recovery does."""
+
+
+def _found(record: JsonObject) -> str:
+    kind = str(record["effect_class"])
+    does = _RECOVERY[kind, record["happened"]]
+    return (f"found open: {action_line(record)} ({kind}): "
+            f"{first_line(str(record['text']), 120)}; {does}")
+
+
 def _said(record: JsonObject) -> str:
     return first_line("; ".join(objections(record)), 200)
+
+
+def _decided(record: JsonObject) -> str:
+    return (f"a person says of {record['confirmation']}: it "
+            + ("happened" if record["happened"] else "did not happen"))
+
+
+def _stood(record: JsonObject) -> str:
+    return f"{record['kind']}: {entries(record.get('stopped')).get('reason', '')}"
+
+
+_TOLD: dict[str, Callable[[JsonObject], str]] = {
+    "created": lambda record: (
+        f"run {record['run']} from {str(record['base'])[:12]}: {record['goal']}"),
+    "committed": _committed,
+    "refused": lambda record: f"refused: {_said(record)}",
+    "parked": lambda record: f"waits for a person: {record['confirmation']}: {_said(record)}",
+    "unanswered": lambda record: (
+        f"the model did not answer: {first_line(str(record['reason']))}"),
+    "said": lambda record: f"the user says: {first_line(str(record['text']))}",
+    "found": _found,
+    "decided": _decided,
+    "stopped": _stood,
+    "resumed": _stood,
+    "abandoned": lambda record: f"given up while it was open: {action_line(record)}",
+    "moved": lambda record: str(record["reason"]),
+    "imported": lambda record: str(record["reason"]),
+}
+"""Kind of record -> how it is told."""

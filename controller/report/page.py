@@ -8,7 +8,7 @@ from pathlib import Path
 
 from controller.core.action import identity
 from controller.core.canonical import JsonObject, JsonValue, entries, members
-from controller.core.head import Head, RunId
+from controller.core.head import Head, RunId, Stop
 from controller.core.observation import bounded, first_line
 from controller.core.parse import parse
 from controller.core.redact import printable
@@ -33,7 +33,9 @@ def write_report(queries: Queries, run: RunId, folder: Path) -> Path:
     """Write `report.html` into `folder` and return its path."""
     place = folder / "report.html"
     folder.mkdir(parents=True, exist_ok=True)
-    place.write_text(render_report(queries, run), encoding="utf-8", errors="replace")
+    beside = place.with_suffix(".tmp")
+    beside.write_text(render_report(queries, run), encoding="utf-8", errors="replace")
+    beside.replace(place)
     return place
 
 
@@ -60,8 +62,9 @@ def render_report(queries: Queries, run: RunId) -> str:
 def _ending(head: Head) -> str:
     if head.stopped is None:
         return "not finished"
-    return {"finished": "proved done", "waiting": "waits for a person", "limit": "out of budget",
-            "stuck": "stuck"}[head.stopped.why.value]
+    return {Stop.FINISHED: "proved done", Stop.WAITING: "waits for a person",
+            Stop.LIMIT: "out of budget", Stop.STUCK: "stuck", Stop.ABORTED: "ended by a person",
+            Stop.MOVED: "goes on elsewhere"}[head.stopped.why]
 
 
 def _criteria(head: Head) -> dict[str, JsonObject]:

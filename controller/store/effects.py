@@ -4,6 +4,8 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, cast
 
+from controller.core.action import EffectClass
+from controller.core.aim import Aim
 from controller.core.canonical import JsonObject, JsonValue, digest_bytes, members
 from controller.core.head import Head, RunId
 from controller.core.merge import merge
@@ -53,6 +55,8 @@ def effect_json(effect: Effect, call: JsonObject) -> JsonObject:
     candidate = effect.candidate
     return {
         "id": effect.id, "token": effect.token, "begun": effect.begun.isoformat(),
+        "effect_class": effect.aim.effect_class.value, "target": effect.aim.target,
+        "expected": effect.aim.expected,
         "grant": effect.grant, "paths": list(effect.paths), "source": asdict(effect.source),
         "tree": candidate.tree, "document": candidate.transition.document, "call": call,
     }
@@ -66,6 +70,8 @@ def effect_of(row: JsonObject, base: Head) -> Effect:
         parse(object_in(document["action"])), document)
     candidate = Candidate(base, transition, merge(base.state, transition.patch), str(row["tree"]))
     return Effect(EffectId(str(row["id"])), candidate,
+                  Aim(EffectClass(row.get("effect_class", "workspace")),  # as it was before 0.2
+                      str(row.get("target", "")), str(row.get("expected", ""))),
                   Source(**cast("Any", row["source"])),  # as asdict wrote it
                   datetime.fromisoformat(str(row["begun"])), int_in(row["token"]),
                   tuple(map(str, members(row["paths"]))), grant if isinstance(grant, str) else None)
@@ -98,9 +104,12 @@ def step_json(step: Step, after: Head, call: JsonObject, state: str) -> JsonObje
                     "summary": first_line(outcome.summary or outcome.text),
                     "artifact": digest_bytes(outcome.output) if outcome.output else None,
                     "tree_before": step.effect.source.tree, "tree": outcome.source.tree,
+                    "extras": outcome.source.extras,
                     "git_commit": outcome.source.head},
         "evidence": [evidence_json(item) for item in step.evidence],
-        "grant": step.effect.grant, "state": state,
+        "effect_class": step.effect.aim.effect_class.value, "target": step.effect.aim.target,
+        "expected": step.effect.aim.expected,
+        "grant": step.effect.grant, "state": state, "heard": after.heard,
         "observation": whole(step.observation, step.before),
         "stopped": stopped_json(step.stopped),
     }

@@ -1,6 +1,6 @@
 """The verbs of the durable record. One verb, one transaction, and every write is a compare-and-set.
 
-    create → lease → (begin → commit | doubt) | refuse | park | stop
+    create → lease → (begin → commit | doubt) | refuse | park | stop      find: of an open effect
 
 A write holds the database's one write lock from its first read on, so checking the lease's token
 and the head's version, and then writing, is one step.
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from controller.core.action import Commit, identity, touched
+from controller.core.aim import Aim
 from controller.core.budget import charged, performed, refused, rested
 from controller.core.canonical import JsonObject, canonical, digest, entries
 from controller.core.errors import LeaseLost, StaleHead, StateError
@@ -26,6 +27,7 @@ from controller.core.records import (
     Evidence,
     Facts,
     Outcome,
+    Remains,
     Step,
     effect_id,
 )
@@ -48,7 +50,8 @@ class Journal:
     alive: Alive
     written: Callable[[RunId], None] = lambda run: None
 
-    def create(self, launch: Launch, head: Head, baseline: tuple[Evidence, ...]) -> None:
+    def create(self, launch: Launch, head: Head, baseline: tuple[Evidence, ...],
+               origin: JsonObject | None = None) -> None:
         with self._writing(launch.run):
             if self.tables.run(launch.run):
                 raise StateError(f"there is a run {launch.run} already")
@@ -57,6 +60,8 @@ class Journal:
             note(self.tables, launch.run, "created", launch.at, {
                 "version": head.version, "goal": launch.goal, "base": launch.base,
                 "documents": digest(launch.documents), "observation": head.observation,
+                "state": digest(head.state), "extras": head.extras, **({"from": origin}
+                                                                        if origin else {}),
                 "evidence": [effects.evidence_json(item) for item in baseline]})
             for data in (canonical(head.state), *(item.output for item in baseline)):
                 keep(self.tables, data)
@@ -82,19 +87,34 @@ class Journal:
     def messages(self, run: RunId, after: int) -> tuple[Message, ...]:
         return tuple(Message(id, text) for id, text in self.tables.messages(run, after))
 
-    def begin(self, lease: Lease, candidate: Candidate, facts: Facts, call: Call) -> Effect:
+    def check(self, lease: Lease) -> None:
+        """Raise LeaseLost when somebody else has taken the run over."""
+        self._own(lease)
+
+    def renew(self, lease: Lease, now: datetime) -> None:
+        with self.tables.transaction():
+            row = self._own(lease)
+            self.tables.put_run(replace(row, until=(now + LEASE).isoformat()))
+
+    def begin(self, lease: Lease, candidate: Candidate, aim: Aim, facts: Facts,
+              call: Call | None, closing: Effect | None = None) -> Effect:
         with self.tables.transaction():
             row = self._held(lease, candidate.base.version)
-            if self.tables.effect(lease.run):
+            found = self.tables.effect(lease.run)
+            if found and (closing is None or found["id"] != closing.id):
                 raise StateError(f"run {lease.run} has an open effect; conclude it first")
-            head = replace(candidate.base, spent=_charge(candidate.base, call))
+            if closing:
+                self._abandon(lease, closing, facts.now)
+            head = candidate.base
+            if call:
+                head = replace(head, spent=_charge(head, call))
+                self._keep(call)
+                self._use(lease.run, call)
             effect = Effect(effect_id(lease.run, head.version, candidate.transition),
-                            replace(candidate, base=head), facts.source, facts.now, lease.token,
-                            _paths(candidate, facts), call.grant)
-            self._keep(call)
-            self.tables.put_effect(
-                lease.run, effects.effect_json(effect, self._call(lease.run, call)))
-            self._use(lease.run, call)
+                            replace(candidate, base=head), aim, facts.source, facts.now,
+                            lease.token, _paths(candidate, facts), call.grant if call else None)
+            self.tables.put_effect(lease.run, effects.effect_json(
+                effect, self._call(lease.run, call) if call else {}))
             self._advance(row, head, facts.now)  # as it was shown: the base of the effect
         return effect
 
@@ -137,11 +157,37 @@ class Journal:
                 "verdicts": effects.verdicts_json(verdicts)})
         return after
 
+    def _abandon(self, lease: Lease, effect: Effect, now: datetime) -> None:
+        note(self.tables, lease.run, "abandoned", now, {
+            "version": effect.candidate.base.version, "step": effect.candidate.base.spent.steps,
+            "effect": effect.id, "action": effect.candidate.transition.document["action"],
+            "effect_class": effect.aim.effect_class.value, "target": effect.aim.target})
+
+    def find(self, lease: Lease, effect: Effect, remains: Remains, now: datetime) -> Remains:
+        asked = _doubtful(effect)
+        with self._writing(lease.run):
+            head = rows.head_of(self._own(lease).head)
+            for row in self.tables.confirmations(lease.run):
+                if row.id == asked and remains.happened is None and row.status in _SAID:
+                    remains = Remains(_SAID[row.status], "a person says that it "
+                                      + ("happened" if _SAID[row.status] else "did not happen"))
+            note(self.tables, lease.run, "found", now, {
+                "version": head.version, "step": head.spent.steps, "effect": effect.id,
+                "action": effect.candidate.transition.document["action"],
+                "effect_class": effect.aim.effect_class.value, "target": effect.aim.target,
+                "happened": remains.happened, "text": remains.text})
+        return remains
+
     def doubt(self, lease: Lease, effect: Effect, outcome: Outcome, now: datetime) -> Head:
-        stopped = Stopped(Stop.WAITING, f"nobody can say whether this happened: {outcome.text}")
+        asked = _doubtful(effect)
+        stopped = Stopped(Stop.WAITING, f"a person must say whether this happened ({asked}): "
+                          f"{first_line(identity(effect.candidate.transition.action))}")
         after = replace(self.head(lease.run), stopped=stopped)
         with self._writing(lease.run):
             row = self._held(lease, after.version)
+            ask(self.tables, lease.run, asked, "unknown", {
+                "summary": first_line(identity(effect.candidate.transition.action)),
+                "text": outcome.text, "asked": now.isoformat()})
             self._advance(row, after, now)
             note(self.tables, lease.run, "unknown", now, {
                 "version": after.version, "step": after.spent.steps, "effect": effect.id,
@@ -153,7 +199,9 @@ class Journal:
         document = step.effect.candidate.transition.document["action"]
         mark = digest([document, step.outcome.summary, step.outcome.source.tree])
         after = Head(base.run, base.version + 1, step.state, step.observation, step.before,
-                     performed(base.spent, mark), base.heard, step.stopped)
+                     performed(base.spent, mark),
+                     base.heard if step.heard is None else step.heard, step.outcome.source.extras,
+                     step.stopped)
         with self._writing(lease.run):
             row = self._held(lease, base.version)
             effect = self.tables.effect(lease.run)
@@ -166,6 +214,9 @@ class Journal:
                 ask(self.tables, lease.run, f"q{base.spent.steps}", "question", {
                     "summary": step.stopped.reason, "asked": now.isoformat()})
             self.tables.put_effect(lease.run, None)
+            for asked in self.tables.confirmations(lease.run):
+                if asked.id == _doubtful(step.effect) and asked.body["kind"] == "unknown":
+                    self.tables.put_confirmation(replace(asked, status="used"))
             self._advance(row, after, now)
             note(self.tables, lease.run, "committed", now, effects.step_json(
                 step, after, entries(effect["call"]), state))
@@ -195,10 +246,16 @@ class Journal:
             yield
         self.written(run)
 
-    def _held(self, lease: Lease, version: int) -> RunRow:
+    def _own(self, lease: Lease) -> RunRow:
         row = row_of(self.tables, lease.run)
         if row.token != lease.token:
-            raise LeaseLost(f"run {lease.run} was taken over while we held lease {lease.token}")
+            holder = f" by {rows.owner_of(row.holder)}" if row.holder else ""
+            raise LeaseLost(f"run {lease.run} was taken over{holder} while we held it; nothing "
+                            "more is written here")
+        return row
+
+    def _held(self, lease: Lease, version: int) -> RunRow:
+        row = self._own(lease)
         now = row.head["version"]
         if now != version:
             raise StaleHead(f"run {lease.run} is at version {now}; this was made for {version}")
@@ -226,6 +283,15 @@ class Journal:
         for row in self.tables.confirmations(run):
             if call.grant == row.id:
                 self.tables.put_confirmation(replace(row, status="used"))
+
+
+_SAID = {"approved": True, "declined": False}
+"""What a person's answer to the question of an unknown outcome means: did it happen?"""
+
+
+def _doubtful(effect: Effect) -> str:
+    """The id of the question whether an effect happened."""
+    return f"u{effect.candidate.base.spent.steps}"
 
 
 def _paths(candidate: Candidate, facts: Facts) -> tuple[str, ...]:

@@ -1,4 +1,9 @@
-"""Leases: one controller steps a run at a time, and a dead one keeps nobody waiting."""
+"""Leases: one controller steps a run at a time, and a dead or frozen one keeps nobody waiting.
+
+A holder renews his lease while he works. Whoever finds it held takes it over at once when the
+holder's process is gone (or was of another boot), and after it has run out when that can't be told
+or when the process stands still. The token of a lease grows with each, and every write names it.
+"""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -8,10 +13,13 @@ from controller.core.head import Lease, Owner, RunId
 from controller.core.ports import Alive
 from controller.store import rows
 from controller.store.ledger import row_of
-from controller.store.tables import Tables
+from controller.store.tables import RunRow, Tables
 
-LEASE = timedelta(hours=2)
-"""How long a lease lasts after the last write under it, when its holder can't be looked at."""
+LEASE = timedelta(seconds=60)
+"""How long a lease lasts after the last write under it."""
+
+BEAT = LEASE / 4
+"""How often its holder renews it."""
 
 
 @dataclass(slots=True)
@@ -31,12 +39,10 @@ class Held:
         """The lease. Raises LeaseLost naming the holder when another one binds."""
         with self.tables.transaction():
             row = row_of(self.tables, self.run)
-            if row.holder and row.until and self._binds(rows.owner_of(row.holder), row.until):
-                raise LeaseLost(f"run {self.run} is held by {rows.owner_of(row.holder)}; "
-                                "wait for it or stop it")
-            self.lease = Lease(self.run, row.token + 1, self.owner)
+            place = self._place(row)
+            self.lease = Lease(self.run, row.token + 1, self.owner, place)
             self.tables.put_run(replace(
-                row, token=self.lease.token, holder=rows.owner_json(self.owner),
+                row, token=self.lease.token, holder=rows.owner_json(self.owner), place=place,
                 until=(self.now + LEASE).isoformat()))
         return self.lease
 
@@ -47,7 +53,21 @@ class Held:
             if self.lease and row.token == self.lease.token:
                 self.tables.put_run(replace(row, holder=None, until=None))
 
-    def _binds(self, holder: Owner, until: str) -> bool:
-        """A live holder binds as long as he lives, one we can't look at until his lease is over."""
-        alive = self.alive(holder)
-        return self.now < datetime.fromisoformat(until) if alive is None else alive
+    def _place(self, row: RunRow) -> int:
+        """The worktree that the lease is for: another one when the last holder may wake up in his.
+
+        Raises LeaseLost while his lease binds.
+        """
+        if not row.holder:
+            return row.place
+        holder = rows.owner_of(row.holder)
+        if self.alive(holder) is False:
+            return row.place
+        if row.until and self.now < datetime.fromisoformat(row.until):
+            raise LeaseLost(held(self.run, holder))
+        return row.token + 1
+
+
+def held(run: RunId, holder: Owner) -> str:
+    """That a run is held, in a sentence."""
+    return f"run {run} is held by {holder}; wait for it or stop it"

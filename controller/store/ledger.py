@@ -13,8 +13,13 @@ def row_of(tables: Tables, run: RunId) -> RunRow:
     """The row of a run. Raises StateError for an unknown one."""
     row = tables.run(run)
     if row is None:
-        raise StateError(f"there is no run {run}; `oneshot status` lists what there is")
+        raise unknown(run)
     return row
+
+
+def unknown(run: RunId) -> StateError:
+    """That there is no such run."""
+    return StateError(f"there is no run {run}; `oneshot status --all` lists what there is")
 
 
 def note(tables: Tables, run: str, kind: str, at: datetime, body: JsonObject) -> None:

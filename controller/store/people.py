@@ -35,7 +35,7 @@ class Desk:
     def answer(self, run: RunId, confirmation: str, *, approve: bool, reason: str,
                now: datetime) -> None:
         with self.tables.transaction():
-            row, asked = row_of(self.tables, run), _open(self.tables, run, confirmation)
+            row, asked = row_of(self.tables, run), _open(self.tables, run, confirmation, "action")
             head = rows.head_of(row.head)
             self.tables.put_confirmation(
                 replace(asked, status="approved" if approve else "declined"))
@@ -44,6 +44,16 @@ class Desk:
             self._wake(row, head)
             note(self.tables, run, "approved" if approve else "declined", now, {
                 "version": head.version, "confirmation": confirmation, "reason": reason})
+
+    def decide(self, run: RunId, question: str, *, happened: bool, now: datetime) -> None:
+        with self.tables.transaction():
+            row, asked = row_of(self.tables, run), _open(self.tables, run, question, "unknown")
+            self.tables.put_confirmation(
+                replace(asked, status="approved" if happened else "declined"))
+            head = rows.head_of(row.head)
+            self._wake(row, head)
+            note(self.tables, run, "decided", now, {
+                "version": head.version, "confirmation": question, "happened": happened})
 
     def _wake(self, row: RunRow, head: Head) -> None:
         self.tables.put_run(replace(row, head=rows.head_json(replace(head, stopped=None))))
@@ -55,12 +65,17 @@ def head_finished(row: RunRow) -> bool:
     return stopped is not None and stopped.why is Stop.FINISHED
 
 
-def _open(tables: Tables, run: RunId, confirmation: str) -> ConfirmationRow:
+_ANSWERED_BY = {"action": "`oneshot approve` or `oneshot deny`", "question": "`oneshot say`",
+                "unknown": "`oneshot decide`"}
+
+
+def _open(tables: Tables, run: RunId, confirmation: str, kind: str) -> ConfirmationRow:
     for row in tables.confirmations(run):
-        if row.id == confirmation and row.status == "open" and row.body["kind"] == "action":
-            return row
         if row.id == confirmation and row.status == "open":
-            raise SetupError(f"{confirmation} is a question; answer it with `oneshot say`")
+            if row.body["kind"] == kind:
+                return row
+            raise SetupError(f"{confirmation} is to be answered with "
+                             f"{_ANSWERED_BY[str(row.body['kind'])]}")
     raise SetupError(f"run {run} has no open confirmation {confirmation}; "
                      "`oneshot status` lists what waits")
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from controller.core.canonical import JsonObject, entries
+from controller.core.canonical import JsonObject
 from controller.core.head import Head, Launch, Owner, RunId
-from controller.store.ledger import row_of
-from controller.store.rows import GENESIS, head_of, launch_of, link_hash, owner_of
+from controller.store.ledger import row_of, unknown
+from controller.store.rows import first_break, head_of, launch_of, owner_of
 from controller.store.tables import Tables
 
 
@@ -20,8 +20,10 @@ class Queries:
         return tuple(RunId(run) for run in self.tables.runs())
 
     def launch(self, run: RunId) -> Launch:
-        row_of(self.tables, run)
-        return launch_of(entries(self.tables.launch(run)))
+        found = self.tables.launch(run)
+        if found is None:
+            raise unknown(run)
+        return launch_of(found)
 
     def head(self, run: RunId) -> Head:
         """The last committed point of a run."""
@@ -53,9 +55,4 @@ class Queries:
 
     def broken_link(self, run: RunId) -> int | None:
         """The number of the first audit record whose hash does not follow; None when all do."""
-        prev = GENESIS
-        for row in self.tables.audit(run, 0):
-            if row.prev != prev or row.hash != link_hash(prev, row.body):
-                return row.number
-            prev = row.hash
-        return None
+        return first_break(self.tables.audit(run, 0))

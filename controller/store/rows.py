@@ -1,10 +1,12 @@
 """Runs, heads and audit links to JSON and back: the form in which the record keeps them."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, cast
 
 from controller.core.canonical import JsonObject, JsonValue, canonical, digest_bytes
+from controller.core.errors import Damaged
 from controller.core.head import Head, Launch, Owner, RunId, Spent, Stop, Stopped
 from controller.store.tables import AuditRow
 
@@ -17,18 +19,26 @@ def head_json(head: Head) -> JsonObject:
     return {
         "schema": "oneshot/head@1", "run": head.run, "version": head.version, "state": head.state,
         "observation": head.observation, "before": head.before, "spent": asdict(head.spent),
-        "heard": head.heard,
+        "heard": head.heard, "extras": head.extras,
         "stopped": stopped_json(head.stopped),
     }
 
 
 def head_of(row: JsonObject) -> Head:
-    """The head that `head_json` wrote."""
+    """The head that `head_json` wrote. Raises Damaged when it is none."""
+    try:
+        return _head_of(row)
+    except (KeyError, TypeError, ValueError, AssertionError) as fault:
+        raise Damaged(f"the head of run {row.get('run', '?')} is damaged ({fault!r}); `oneshot "
+                      "verify-audit` says what is left of it") from fault
+
+
+def _head_of(row: JsonObject) -> Head:
     return Head(
         RunId(str(row["run"])), int_in(row["version"]), object_in(row["state"]),
         str(row["observation"]), str(row["before"]),
         Spent(**cast("Any", row["spent"])),  # as asdict wrote it
-        int_in(row["heard"]), _stopped_of(row["stopped"]))
+        int_in(row["heard"]), str(row.get("extras", "")), _stopped_of(row["stopped"]))
 
 
 def stopped_json(stopped: Stopped | None) -> JsonValue:
@@ -39,13 +49,14 @@ def stopped_json(stopped: Stopped | None) -> JsonValue:
 def launch_json(launch: Launch) -> JsonObject:
     """A launch record."""
     return {"run": launch.run, "goal": launch.goal, "base": launch.base,
-            "at": launch.at.isoformat(), "documents": launch.documents}
+            "at": launch.at.isoformat(), "documents": launch.documents, "folder": launch.folder}
 
 
 def launch_of(row: JsonObject) -> Launch:
     """The launch that `launch_json` wrote."""
     return Launch(RunId(str(row["run"])), str(row["goal"]), str(row["base"]),
-                  datetime.fromisoformat(str(row["at"])), object_in(row["documents"]))
+                  datetime.fromisoformat(str(row["at"])), object_in(row["documents"]),
+                  str(row.get("folder", "")))
 
 
 def owner_json(owner: Owner) -> JsonObject:
@@ -63,6 +74,17 @@ def linked(run: str, last: AuditRow | None, body: JsonObject) -> AuditRow:
     number, prev = (last.number + 1, last.hash) if last else (1, GENESIS)
     numbered: JsonObject = {"schema": "oneshot/step@1", "number": number, **body}
     return AuditRow(run, number, numbered, prev, link_hash(prev, numbered))
+
+
+def first_break(links: Iterable[AuditRow]) -> int | None:
+    """The number of the first link that does not follow the one before it; None when all do."""
+    prev = GENESIS
+    for number, link in enumerate(links, 1):
+        if (link.number != number or link.prev != prev
+                or link.hash != link_hash(prev, link.body)):
+            return number
+        prev = link.hash
+    return None
 
 
 def link_hash(prev: str, body: JsonObject) -> str:

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from controller.core.canonical import JsonObject, canonical
-from controller.core.errors import StateError
+from controller.core.errors import Damaged, StateError
 from controller.store import statements as sql
 from controller.store.migrations import MIGRATIONS
 from controller.store.tables import AuditRow, ConfirmationRow, RunRow
@@ -37,24 +38,31 @@ class SqliteTables:
             self._undo()
             raise
 
+    def _rows(self, statement: str, values: tuple[object, ...]) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query. Any: as the table's strict columns have them."""
+        try:
+            yield from self.connection.execute(statement, values)
+        except sqlite3.Error as fault:
+            raise StateError(f"the database can't be read: {fault}; what was shown of its runs is "
+                             "in the folders of .agent-runtime/runs") from fault
+
     def _undo(self) -> None:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
     def runs(self) -> tuple[str, ...]:
-        return tuple(run for (run,) in self.connection.execute(sql.RUNS))
+        return tuple(run for (run,) in self._rows(sql.RUNS, ()))
 
     def run(self, run: str) -> RunRow | None:
-        row = self.connection.execute(sql.RUN, (run,)).fetchone()
-        if row is None:
-            return None
-        head, token, holder, until = row
-        return RunRow(run, json.loads(head), token, json.loads(holder) if holder else None, until)
+        for head, token, holder, until, place in self._rows(sql.RUN, (run,)):
+            return RunRow(run, _read(head, run, "head"), token,
+                          _read(holder, run, "holder") if holder else None, until, place)
+        return None
 
     def launch(self, run: str) -> JsonObject | None:
-        row = self.connection.execute(sql.LAUNCH, (run,)).fetchone()
-        launch: JsonObject | None = json.loads(row[0]) if row else None
-        return launch
+        for (launch,) in self._rows(sql.LAUNCH, (run,)):
+            return _read(launch, run, "launch")
+        return None
 
     def create_run(self, row: RunRow, launch: JsonObject) -> None:
         self.connection.execute(sql.CREATE_RUN, (_text(launch), *_columns(row)))
@@ -63,9 +71,9 @@ class SqliteTables:
         self.connection.execute(sql.PUT_RUN, _columns(row))
 
     def effect(self, run: str) -> JsonObject | None:
-        row = self.connection.execute(sql.EFFECT, (run,)).fetchone()
-        effect: JsonObject | None = json.loads(row[0]) if row else None
-        return effect
+        for (effect,) in self._rows(sql.EFFECT, (run,)):
+            return _read(effect, run, "open effect")
+        return None
 
     def put_effect(self, run: str, effect: JsonObject | None) -> None:
         if effect is None:
@@ -74,11 +82,12 @@ class SqliteTables:
             self.connection.execute(sql.PUT_EFFECT, (run, _text(effect)))
 
     def last_audit(self, run: str) -> AuditRow | None:
-        row = self.connection.execute(sql.LAST_AUDIT, (run,)).fetchone()
-        return _audit(row) if row else None
+        for row in self._rows(sql.LAST_AUDIT, (run,)):
+            return _audit(row)
+        return None
 
     def audit(self, run: str, after: int) -> Iterator[AuditRow]:
-        for row in self.connection.execute(sql.AUDIT, (run, after)):
+        for row in self._rows(sql.AUDIT, (run, after)):
             yield _audit(row)
 
     def put_audit(self, row: AuditRow) -> None:
@@ -86,24 +95,26 @@ class SqliteTables:
                                                 row.hash))
 
     def artifact(self, digest: str) -> bytes | None:
-        found = self.connection.execute(sql.ARTIFACT, (digest, digest)).fetchall()
-        return zlib.decompress(found[0][0]) if len(found) == 1 and len(digest) >= 8 else None
+        found = list(self._rows(sql.ARTIFACT, (digest, digest)))
+        try:
+            return zlib.decompress(found[0][0]) if len(found) == 1 and len(digest) >= 8 else None
+        except zlib.error:
+            return None  # it is lost
 
     def put_artifact(self, digest: str, data: bytes) -> None:
-        if self.connection.execute(sql.HAS_ARTIFACT, (digest,)).fetchone() is None:
+        if not list(self._rows(sql.HAS_ARTIFACT, (digest,))):
             self.connection.execute(sql.PUT_ARTIFACT, (digest, zlib.compress(data, 1)))
 
     def confirmations(self, run: str) -> tuple[ConfirmationRow, ...]:
-        found = self.connection.execute(sql.CONFIRMATIONS, (run,))
-        return tuple(ConfirmationRow(run, id, status, json.loads(body))
-                     for run, id, status, body in found)
+        return tuple(ConfirmationRow(run, id, status, _read(body, run, f"confirmation {id}"))
+                     for run, id, status, body in self._rows(sql.CONFIRMATIONS, (run,)))
 
     def put_confirmation(self, row: ConfirmationRow) -> None:
         self.connection.execute(sql.PUT_CONFIRMATION, (row.run, row.id, row.status,
                                                        _text(row.body)))
 
     def messages(self, run: str, after: int) -> tuple[tuple[int, str], ...]:
-        return tuple(self.connection.execute(sql.MESSAGES, (run, after)))
+        return tuple((id, text) for id, text in self._rows(sql.MESSAGES, (run, after)))
 
     def put_message(self, run: str, text: str, at: str) -> int:
         return self.connection.execute(sql.PUT_MESSAGE, (run, text, at)).lastrowid or 0
@@ -162,15 +173,26 @@ def _version(connection: sqlite3.Connection) -> int:
     return version
 
 
-def _columns(row: RunRow) -> tuple[str, int, str | None, str | None, str]:
+def _columns(row: RunRow) -> tuple[str, int, str | None, str | None, int, str]:
     holder = _text(row.holder) if row.holder else None
-    return _text(row.head), row.token, holder, row.until, row.run
+    return _text(row.head), row.token, holder, row.until, row.place, row.run
 
 
 def _text(value: JsonObject) -> str:
     return canonical(value).decode()
 
 
-def _audit(row: tuple[str, int, str, str, str]) -> AuditRow:
+def _audit(row: tuple[Any, ...]) -> AuditRow:
     run, number, body, prev, link = row
-    return AuditRow(run, number, json.loads(body), prev, link)
+    return AuditRow(run, number, _read(body, run, f"audit record {number}"), prev, link)
+
+
+def _read(text: str, run: str, what: str) -> JsonObject:
+    try:
+        found = json.loads(text)
+    except ValueError as fault:
+        raise Damaged(f"the {what} of run {run} is damaged ({fault}); `oneshot verify-audit` says "
+                      "what is left of it") from fault
+    if not isinstance(found, dict):
+        raise Damaged(f"the {what} of run {run} is damaged: expected an object, got {text[:60]}")
+    return found

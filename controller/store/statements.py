@@ -10,9 +10,11 @@ PRAGMAS = (
 
 RUNS = "SELECT run FROM run ORDER BY number"
 LAUNCH = "SELECT launch FROM run WHERE run = ?"
-CREATE_RUN = "INSERT INTO run (launch, head, token, holder, until, run) VALUES (?, ?, ?, ?, ?, ?)"
-RUN = "SELECT head, token, holder, until FROM run WHERE run = ?"
-PUT_RUN = "UPDATE run SET head = ?, token = ?, holder = ?, until = ? WHERE run = ?"
+CREATE_RUN = """
+INSERT INTO run (launch, head, token, holder, until, place, run) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+RUN = "SELECT head, token, holder, until, place FROM run WHERE run = ?"
+PUT_RUN = "UPDATE run SET head = ?, token = ?, holder = ?, until = ?, place = ? WHERE run = ?"
 
 EFFECT = "SELECT effect FROM effect WHERE run = ?"
 PUT_EFFECT = """

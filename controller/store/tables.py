@@ -10,13 +10,14 @@ from controller.core.canonical import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run: its head, and who may write to it until when (ISO 8601, UTC)."""
+    """One run: its head, and who may write to it until when (ISO 8601, UTC), in which worktree."""
 
     run: str
     head: JsonObject
     token: int = 0
     holder: JsonObject | None = None
     until: str | None = None
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
+from controller.core.action import EffectClass
+from controller.core.aim import Aim
 from controller.core.errors import LeaseLost, StaleHead, StateError
 from controller.core.gates import admit
 from controller.core.head import Lease, Owner, RunId, Stop
 from controller.core.prompt import render
-from controller.core.records import Call, Candidate
+from controller.core.records import Call, Candidate, Outcome, Remains, Status
+from controller.core.settle import settle
 from controller.store.journal import Journal
 from controller.store.leases import LEASE
+from controller.store.people import Desk
 from controller.store.tables import Tables
 from controller.testing.clock import MORNING
 from controller.testing.world import ME, RUN, World, command
 
+AIM = Aim(EffectClass.WORKSPACE, "the worktree", "the command has ended")
 OTHER = Owner("elsewhere", 2, "boot/2")
 
 
@@ -64,13 +69,62 @@ def a_dead_holder_is_taken_over_at_once(tables: Tables) -> None:
         assert lease.token == 2
 
 
-def a_live_holder_is_never_taken_over(tables: Tables) -> None:
+def a_holder_who_renews_is_not_taken_over(tables: Tables) -> None:
     """However long his action takes."""
     world = World(tables=tables)
     world.open()
-    world.store.lease(RUN, OTHER, MORNING).__enter__()
+    lease = world.store.lease(RUN, OTHER, MORNING).__enter__()
+    for number in range(1, 20):
+        world.store.renew(lease, MORNING + number * LEASE / 2)
     late = MORNING + 10 * LEASE
     _raises(LeaseLost, lambda: world.store.lease(RUN, ME, late).__enter__())
+
+
+def a_frozen_holder_can_write_nothing_after_he_was_taken_over(tables: Tables) -> None:
+    """Stopped past his lease and woken up: he neither begins, commits, stops nor renews, and the
+    worktree that he may still touch is not the one of who came after him.
+    """
+    world, (first, candidate, call) = _asked(tables)
+    facts = world.authority.observe(world.head)
+    effect = world.store.begin(first, candidate, AIM, facts, call)
+    outcome = world.executor.perform(effect)
+    step = settle(effect, outcome, (), world.rules)
+    before = len(list(world.queries.audit(RUN)))
+    late = MORNING + LEASE + timedelta(seconds=1)
+    with world.store.lease(RUN, OTHER, late) as second:
+        for write in (lambda: world.store.commit(first, step, late),
+                      lambda: world.store.doubt(first, effect, outcome, late),
+                      lambda: world.store.stop(first, None, late),
+                      lambda: world.store.miss(first, "", late),
+                      lambda: world.store.renew(first, late),
+                      lambda: world.store.check(first)):
+            _raises(LeaseLost, write)
+        assert (first.place, second.place) == (0, 2)
+    assert world.store.open_effect(RUN) is not None
+    assert len(list(world.queries.audit(RUN))) == before
+
+
+def a_dead_holder_leaves_his_worktree_to_the_next(tables: Tables) -> None:
+    """Nobody can wake up in it."""
+    world = World(tables=tables, alive=False)
+    world.open()
+    world.store.lease(RUN, OTHER, MORNING).__enter__()
+    with world.lease() as lease:
+        assert lease.place == 0
+
+
+def what_is_found_open_is_recorded_before_anything_is_done(tables: Tables) -> None:
+    """A person's word counts where the world can't tell, and only there."""
+    world, (lease, candidate, call) = _asked(tables)
+    effect = world.store.begin(lease, candidate, AIM, world.authority.observe(world.head), call)
+    unknown = Remains(None, "nobody can tell")
+    world.store.doubt(lease, effect, Outcome(Status.UNKNOWN, "?", effect.source), MORNING)
+    assert world.store.find(lease, effect, unknown, MORNING) == unknown
+    Desk(tables).decide(RUN, "u1", happened=False, now=MORNING)
+    assert world.store.find(lease, effect, unknown, MORNING).happened is False
+    assert world.store.find(lease, effect, Remains(True, "seen"), MORNING).happened is True
+    kinds = [record["kind"] for record in world.queries.audit(RUN)]
+    assert kinds == ["created", "unknown", "found", "decided", "found", "found"]
 
 
 def a_lease_that_ran_out_is_taken_over(tables: Tables) -> None:
@@ -81,14 +135,14 @@ def a_lease_that_ran_out_is_taken_over(tables: Tables) -> None:
     _raises(LeaseLost, lambda: world.store.lease(RUN, OTHER, MORNING).__enter__())
     world.clock.time = MORNING + LEASE + timedelta(seconds=1)
     with world.store.lease(RUN, OTHER, world.clock.now()):
-        _raises(LeaseLost, lambda: world.store.begin(first, candidate, facts, call))
+        _raises(LeaseLost, lambda: world.store.begin(first, candidate, AIM, facts, call))
     assert world.store.open_effect(RUN) is None
 
 
 def an_effect_is_open_until_it_is_committed(tables: Tables) -> None:
     """`begin` leaves what recovery needs; `commit` takes it away and advances the head."""
     world, (lease, candidate, call) = _asked(tables)
-    effect = world.store.begin(lease, candidate, world.authority.observe(world.head), call)
+    effect = world.store.begin(lease, candidate, AIM, world.authority.observe(world.head), call)
     assert world.store.open_effect(RUN) == effect
     assert world.head.spent.steps == 1
     world.alive = False
@@ -100,8 +154,8 @@ def an_open_effect_is_not_overwritten(tables: Tables) -> None:
     """At most one is open; a second `begin` writes nothing."""
     world, (lease, candidate, call) = _asked(tables)
     facts = world.authority.observe(world.head)
-    effect = world.store.begin(lease, candidate, facts, call)
-    _raises(StateError, lambda: world.store.begin(lease, candidate, facts, call))
+    effect = world.store.begin(lease, candidate, AIM, facts, call)
+    _raises(StateError, lambda: world.store.begin(lease, candidate, AIM, facts, call))
     assert world.store.open_effect(RUN) == effect
     assert world.head.spent.steps == 1
 
@@ -111,7 +165,7 @@ def a_stale_head_is_refused(tables: Tables) -> None:
     world, (lease, candidate, call) = _asked(tables)
     stale = replace(candidate, base=replace(candidate.base, version=7))
     facts = world.authority.observe(world.head)
-    _raises(StaleHead, lambda: world.store.begin(lease, stale, facts, call))
+    _raises(StaleHead, lambda: world.store.begin(lease, stale, AIM, facts, call))
     assert world.head.spent.steps == 0
 
 
@@ -195,7 +249,10 @@ SUITE: tuple[Callable[[Tables], None], ...] = (
     an_unknown_run_is_a_state_error,
     a_held_run_is_not_leased_twice,
     a_dead_holder_is_taken_over_at_once,
-    a_live_holder_is_never_taken_over,
+    a_holder_who_renews_is_not_taken_over,
+    a_frozen_holder_can_write_nothing_after_he_was_taken_over,
+    a_dead_holder_leaves_his_worktree_to_the_next,
+    what_is_found_open_is_recorded_before_anything_is_done,
     a_lease_that_ran_out_is_taken_over,
     an_effect_is_open_until_it_is_committed,
     an_open_effect_is_not_overwritten,

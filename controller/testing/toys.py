@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from controller.core.action import Ask, Commit, EffectClass, Finish, Run, effect_class
+from controller.core.action import Adopt, Ask, Commit, EffectClass, Finish, Own, Restore, Run
 from controller.core.canonical import JsonObject, canonical, digest
 from controller.core.errors import ModelUnavailable
 from controller.core.head import Head, Stop, Stopped
@@ -19,6 +19,7 @@ from controller.core.records import (
     Finding,
     Outcome,
     Prompt,
+    Remains,
     Reply,
     Source,
     Status,
@@ -34,6 +35,8 @@ class Files:
     trees: dict[str, dict[str, str]] = field(default_factory=dict)
     branch: list[str] = field(default_factory=list)  # trees of the Git commits, oldest first
     writes: list[str] = field(default_factory=list)  # every change ever made, in order
+    outside: list[str] = field(default_factory=list)  # keys of what happened elsewhere, in order
+    theirs: str = ""  # tree of a Git commit that somebody else has moved the branch to
 
     def __post_init__(self) -> None:
         self.branch.append(self.take())
@@ -103,14 +106,32 @@ class ToyExecutor:
             case Ask(question):
                 return replace(self._seen("asked", "asked"),
                                stopped=Stopped(Stop.WAITING, question))
+            case Restore() | Adopt():
+                return self._own(action)
             case Finish("impossible", summary):
                 return replace(self._seen("gave up", "gave up"),
                                stopped=Stopped(Stop.STUCK, summary))
             case _:
                 return self._seen(f"did {type(action).__name__}", "done")
 
-    def resume(self, effect: Effect) -> Outcome:
-        if effect_class(effect.candidate.transition.action) is EffectClass.WORKSPACE:
+    def _own(self, action: Own) -> Outcome:
+        match action:
+            case Restore(step):
+                self.files.now = dict(self.files.trees[action.tree])
+                return self._seen(f"taken back to step {step}", "restored")
+            case Adopt(commit):
+                self.files.now = {**self.files.now, **self.files.trees[commit]}
+                if self.files.branch[-1] != commit:
+                    self.files.branch.append(commit)
+                return self._seen("Drift: somebody has moved the branch.", "adopted")
+
+    def resume(self, effect: Effect, remains: Remains) -> Outcome:
+        if effect.aim.effect_class is EffectClass.EXTERNAL and remains.happened is not False:
+            if remains.happened is None:
+                return Outcome(Status.UNKNOWN, remains.text, effect.source)
+            line = str(cast("Run", effect.candidate.transition.action).command)  # it is external
+            return self._seen(f"$ {line}", f"ran {line}")
+        if effect.aim.effect_class is not EffectClass.PURE:
             self.files.now = dict(self.files.trees[effect.source.tree])
         return self.perform(effect)
 
@@ -120,6 +141,8 @@ class ToyExecutor:
             return Outcome(Status.FAILED, "there is no such program", effect.source)
         if words[0] == "doubt":
             return Outcome(Status.UNKNOWN, "the line went dead", effect.source)
+        if words[0] == "deploy":
+            self.files.outside.append(effect.id)
         if words[0] == "write":
             self.files.now[words[1]] = self.files.now.get(words[1], "") + words[2]
             self.files.writes.append(line)
@@ -137,13 +160,20 @@ class ToyAuthority:
     clock: Clock
     findings: dict[str, Finding] = field(default_factory=lambda: {"green": Finding.FAILING})
     postcondition: Finding = Finding.VERIFIED
+    blind: bool = False  # to what happened elsewhere
 
     def observe(self, head: Head) -> Facts:
         source = self.files.source()
         known = head.state.get("source_authority")
         moved = isinstance(known, dict) and known["tree"] != source.tree
         return Facts(self.clock.now(), source, frozenset(self.files.trees[source.base]),
-                     drift="Drift: somebody changed files." if moved else "")
+                     drift="Drift: somebody changed files." if moved else "",
+                     moved="" if self.files.theirs in self.files.branch else self.files.theirs)
+
+    def examine(self, effect: Effect) -> Remains:
+        if effect.aim.effect_class is not EffectClass.EXTERNAL or self.blind:
+            return Remains(None, "nobody can tell")
+        return Remains(effect.id in self.files.outside, "the probe has looked")
 
     def baseline(self, facts: Facts) -> tuple[Evidence, ...]:
         return self._criteria(facts.source.tree)

@@ -16,7 +16,7 @@ from typing import cast
 import contracts
 from controller.core.action import Command
 from controller.core.canonical import JsonObject
-from controller.core.contract import CommandCheck, Contract, Criterion, Limits, Policy
+from controller.core.contract import CommandCheck, Contract, Criterion, External, Limits, Policy
 from controller.core.head import Head, Launch, Lease, Owner, RunId
 from controller.core.ports import Authority, Executor, Model, Store
 from controller.core.rules import Rules, transition_schema
@@ -33,6 +33,10 @@ RUN = RunId("run-1")
 ME = Owner("here", 1, "boot/1")
 
 
+DEPLOY = External(Command(("sh", "-c", "deploy it")), Command(("sh", "-c", "is it there")))
+"""An external command, with its probe."""
+
+
 def command(line: str) -> JsonObject:
     """A `run` action."""
     return {"kind": "run", "shell": line}
@@ -44,7 +48,7 @@ def rules(**changes: object) -> Rules:
     template = cast("JsonObject", contracts.schema("transition"))  # JSON, as it was parsed
     criterion = Criterion("green", "The tests pass.", CommandCheck(Command(("pytest",))))
     made = Rules("Do it.", Contract("Make it green.", (criterion,)), state,
-                 transition_schema(template, state), Policy(), Limits())
+                 transition_schema(template, state), Policy(external=(DEPLOY,)), Limits())
     return replace(made, **changes)  # type: ignore[arg-type]  # the caller names fields of Rules
 
 
@@ -103,7 +107,9 @@ class World:
     def go(self, steps: int | None = None, wrap: "Wrap | None" = None) -> Head:
         """Run until it ends, stands still or has taken `steps`."""
         self.open()
-        return run(self.controller(wrap), ME, steps)
+        ctl = self.controller(wrap)
+        with ctl.store.lease(RUN, ME, self.clock.now()) as lease:
+            return run(ctl, lease, steps)
 
     @contextmanager
     def lease(self) -> Iterator[Lease]:

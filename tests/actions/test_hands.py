@@ -11,6 +11,7 @@ from controller.core.canonical import JsonObject
 from controller.core.head import Stop
 from controller.core.observation import LIMIT
 from controller.core.records import Status
+from controller.processes import marked
 from controller.testing.clock import MORNING
 from tests.bench import Bench
 from tests.conftest import Git
@@ -119,7 +120,7 @@ def test_edit_changes_several_files_and_runs_its_check(bench: Bench) -> None:
     assert not (bench.root / "sub/data.txt").exists()
     assert not (bench.root / "tests/test_app.py").exists()
     assert "exit 3" in outcome.text
-    assert outcome.source.tree == bench.place.snapshots.take()
+    assert outcome.source.tree == bench.place.snapshots.take().tree
 
 
 @pytest.mark.parametrize(("change", "said"), [
@@ -148,7 +149,7 @@ def test_an_edit_that_cannot_be_done_changes_nothing(
 
     outcome = bench.perform(edit(write("first.txt", "written before it"), change))
 
-    assert (outcome.status, outcome.source.tree) == (Status.FAILED, before)
+    assert (outcome.status, outcome.source.snapshot) == (Status.FAILED, before)
     assert said in outcome.text
     assert bench.place.snapshots.take() == before
     assert not (bench.root / "first.txt").exists()
@@ -259,7 +260,7 @@ def test_a_command_comes_to_an_end(bench: Bench, action: JsonObject, said: str) 
 
     assert outcome.status is Status.DONE
     assert said in outcome.text
-    assert not bench.place.shell.record.exists()
+    assert marked(bench.place.shell.mark) == ()
 
 
 def test_a_program_that_is_not_there_is_a_failed_action(bench: Bench) -> None:
@@ -298,7 +299,7 @@ def test_doing_a_commit_again_changes_nothing(bench: Bench, checkout: Path, git:
     effect = bench.effect({"kind": "commit", "message": "Add new"})
     first = bench.hands.perform(effect)
 
-    again = bench.hands.resume(effect)
+    again = bench.resume(effect)
 
     assert again == first
     assert git(checkout, "rev-list", "--count", "main..oneshot/run-1") == "1"
@@ -380,7 +381,8 @@ def test_a_submodule_is_not_moved_to_a_git_commit_that_nobody_has(
                             bench.place.identity, MORNING)
     git(bench.root / "nested", "commit", "-q", "--allow-empty", "-m", "two")
     source = dataclasses.replace(effect.source, head=base, base=base,
-                                 tree=bench.place.snapshots.take(), head_tree=effect.source.tree)
+                                 tree=bench.place.snapshots.take().tree,
+                                 head_tree=effect.source.tree)
 
     outcome = bench.hands.perform(dataclasses.replace(effect, source=source))
 
@@ -391,12 +393,12 @@ def test_what_a_resume_finds_is_not_undone_before_it_is_kept(bench: Bench) -> No
     effect = bench.effect(run("true"))
     repo = bench.place.snapshots.repo
     (bench.root / "app.py").write_text("somebody's work")
-    ref = f"refs/oneshot/found/{effect.id}"
+    ref = f"refs/oneshot/found/{effect.id}/tree"
     lock = repo.git_dir / f"{ref}.lock"
     lock.parent.mkdir(parents=True)
     lock.write_text("")  # a killed git's
 
-    bench.hands.resume(effect)
+    bench.resume(effect)
 
     entry = repo.entry(repo.ref(ref) or "", "app.py")
     assert entry
@@ -436,13 +438,13 @@ def test_resume_restores_what_a_half_done_effect_left(bench: Bench) -> None:
     (bench.root / "debris.tmp").write_text("x")
     (bench.root / "sub/data.txt").unlink()
 
-    outcome = bench.hands.resume(effect)
+    outcome = bench.resume(effect)
 
     assert (bench.root / "app.py").read_text() == "def add(a, b):\n    return a - b\nmore\n"
     assert (bench.root / "sub/data.txt").read_text() == "one\ntwo\n"
     assert not (bench.root / "debris.tmp").exists()
     assert "return a - b" in outcome.text
-    found = bench.place.snapshots.repo.ref(f"refs/oneshot/found/{effect.id}")
+    found = bench.place.snapshots.repo.ref(f"refs/oneshot/found/{effect.id}/tree")
     assert found is not None
     assert bench.place.snapshots.repo.file(found, "debris.tmp") == b"x"
 

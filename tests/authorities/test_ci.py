@@ -62,7 +62,7 @@ def check(repo: Repo, base: str, tmp_path: Path) -> Callable[..., Evidence]:
                     environment=Environment(variables=(("PYTHONPATH", "."),)))
 
     def ask(commit: str, how: Check, approved: frozenset[str] = frozenset()) -> Evidence:
-        shell = Shell(policy, tmp_path / "scratch", tmp_path / "child")
+        shell = Shell(policy, tmp_path / "scratch", "")
         ci = LocalCI(repo, shell, (Criterion("c", "", how),), base, FixedClock())
         (evidence,) = ci.check(commit, approved)
         assert not (tmp_path / "scratch/verify").exists()
@@ -145,7 +145,7 @@ def test_checks_share_neither_files_nor_a_home_folder(
     (tmp_path / "scratch/home/left-by-a-run").write_text("x")
     first = "touch made $HOME/made $TMPDIR/made"
     second = "test -e made || test -e $HOME/made || test -e $TMPDIR/made || test -n \"$(ls -A ~)\""
-    ci = LocalCI(repo, Shell(Policy(), tmp_path / "scratch", tmp_path / "child"), tuple(
+    ci = LocalCI(repo, Shell(Policy(), tmp_path / "scratch", ""), tuple(
         Criterion(id, "", how) for id, how in (
             ("first", CommandCheck(Command(("sh", "-c", first)))),
             ("second", CommandCheck(Command(("sh", "-c", second)))),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from controller.authorities import Authorities
 from controller.authorities.ci import LocalCI
+from controller.authorities.runtime import Runtime
 from controller.core.action import Command
 from controller.core.canonical import JsonObject
 from controller.core.contract import CommandCheck, Criterion
@@ -22,7 +23,7 @@ def head(bench: Bench, **state: JsonObject) -> Head:
 def test_a_person_agrees_to_content_and_not_to_a_name(bench: Bench) -> None:
     (bench.root / "tests/test_app.py").write_text("agreed to")
     (bench.root / "app.py").write_text("agreed to")
-    tree = bench.place.snapshots.take()
+    tree = bench.place.snapshots.take().tree
     agreed = head(bench, confirmations={"c1": {
         "action": "", "answer": "approved", "tree": tree,
         "paths": ["app.py", "tests/test_app.py"]}})
@@ -71,7 +72,9 @@ def test_git_is_asked_after_the_checks_which_take_time_and_could_move_a_branch(
     ci = LocalCI(bench.place.snapshots.repo, bench.place.shell,
                  (Criterion("c", "", CommandCheck(move)),), finish.source.base, bench.place.clock)
 
-    found = Authorities(bench.git, ci).attest(finish, bench.hands.perform(finish))
+    runtime = Runtime(ci.repo, ci.shell, ci.base)
+
+    found = Authorities(bench.git, ci, runtime).attest(finish, bench.hands.perform(finish))
 
     assert {item.finding for item in found} == {Finding.FAILING, Finding.VERIFIED}
 

@@ -11,7 +11,10 @@ import pytest
 
 from controller.cli.commands import COMMANDS
 from controller.core.errors import EXIT_CODES
+from controller.core.head import Owner
 from controller.process import Job, supervise
+from controller.store.queries import Queries
+from controller.store.sqlite import open_tables
 from tests.cli.conftest import START, Shop
 from tests.conftest import Git
 
@@ -280,7 +283,7 @@ def test_a_question_is_not_approved(quick: Shop) -> None:
 
     ran = quick.oneshot("approve", "q1")
 
-    assert (ran.code, "q1 is a question; answer it with `oneshot say`" in ran.err) == (2, True)
+    assert (ran.code, "q1 is to be answered with `oneshot say`" in ran.err) == (2, True)
 
 
 def test_a_criterion_that_holds_already_is_pointed_out(quick: Shop) -> None:
@@ -366,15 +369,15 @@ def test_a_full_disk_for_our_output_is_no_bug(quick: Shop) -> None:
 def test_two_controllers_at_once_exclude_each_other(quick: Shop, tmp_path: Path) -> None:
     cassette = quick.replies({"action": {"kind": "run", "shell": "touch started; sleep 30"}})
     job = Job([sys.executable, "-P", "-c", START, "run", "--cassette", str(cassette)],
-              quick.repo, quick.env, tmp_path / "out", record=tmp_path / "record")
+              quick.repo, quick.env, tmp_path / "out")
     first = threading.Thread(target=supervise, args=(job,))
     first.start()
     try:
         _wait_for(lambda: quick.worktree / "started")
-        holder, second = _pid(tmp_path / "record"), quick.oneshot("resume")
+        holder, second = _holder(quick), quick.oneshot("resume")
         status = quick.oneshot("status", "--json").json
     finally:
-        _kill(tmp_path / "record", signal.SIGKILL)
+        os.kill(_holder(quick), signal.SIGKILL)
         first.join()
 
     assert second.code == 10
@@ -394,12 +397,12 @@ def test_a_signal_ends_the_command_too_and_says_how_to_go_on(
     cassette = quick.replies({"action": {
         "kind": "run", "shell": "echo $$ > pid; touch started; sleep 30"}})
     job = Job([sys.executable, "-P", "-c", START, "run", "--cassette", str(cassette)],
-              quick.repo, quick.env, tmp_path / "out", record=tmp_path / "record")
+              quick.repo, quick.env, tmp_path / "out")
     results = []
     running = threading.Thread(target=lambda: results.append(supervise(job)))
     running.start()
     _wait_for(lambda: quick.worktree / "started")
-    _kill(tmp_path / "record", number)
+    os.kill(_holder(quick), number)
     running.join()
 
     assert results[0].exit == code
@@ -460,10 +463,11 @@ def test_a_new_file_that_a_check_names_is_welcome(quick: Shop) -> None:
 
 def test_a_repository_that_git_init_left_in_the_worktree_stops_nothing(quick: Shop) -> None:
     ran = quick.oneshot("run", "--cassette", str(quick.replies(
-        {"action": {"kind": "run", "shell": "git init -q nested"}}, WRITE, COMMIT, FINISH)))
+        {"action": {"kind": "run", "shell": "git init -q nested"}}, WRITE, COMMIT,
+        {"action": {"kind": "run", "shell": "rm -r nested"}}, COMMIT, FINISH)))
 
     assert ran.code == 0, ran.err
-    assert quick.worktree.with_name("work.aside-1").is_dir()
+    assert "failed: nested: a Git repository of its own" in ran.err
 
 
 def test_a_branch_in_the_place_of_ours_is_named_before_anything_is_done(
@@ -612,11 +616,10 @@ def _wait_for(place: object) -> None:
     raise AssertionError("it never happened")
 
 
-def _pid(record: Path) -> str:
-    return record.read_text().split()[0]
+def _holder(shop: Shop) -> int:
+    """The process that holds the last run."""
+    queries = Queries(open_tables(shop.repo / ".agent-runtime/oneshot.db"))
+    holder: Owner | None = queries.holder(queries.runs()[-1])
+    assert holder is not None
+    return holder.pid
 
-
-def _kill(record: Path, number: signal.Signals) -> None:
-    import os
-
-    os.kill(int(_pid(record)), number)

@@ -26,7 +26,7 @@ def test_the_demo_is_proved_done(shop: Shop) -> None:
     assert ran.code == 0, ran.out + ran.err
     for said in ("refused: /action: the contract forbids to change .github/workflows/ci.yml",
                  "drift: somebody else changed files", "was killed (kill -9) in step 11",
-                 "stopped without saying so", "found open: step 11: run python -m pytest -q",
+                 "stopped without saying so", "found open: run python -m pytest -q (workspace)",
                  "waits for a person: c12", "finished: 3 of 3 criteria are proved"):
         assert said in ran.out, said
     state = json.loads(next((shop.repo.parent / "demo/basket/.agent-runtime/runs").glob(

@@ -28,7 +28,7 @@ def test_the_page_answers_in_the_order_of_questions() -> None:
              "<h2>Not checked"]
     places = [page.index(said) for said in order]
     assert places == sorted(places)
-    assert page.count("<details") == 7
+    assert page.count("<details") == 8
     assert "unknown key; did you mean &#39;facts&#39;?" in page
 
 

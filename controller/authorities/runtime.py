@@ -1,0 +1,41 @@
+"""What runs elsewhere as an authority: the user's own probes tell whether something happened."""
+
+from dataclasses import dataclass, replace
+
+from controller.commands import KEY, Shell
+from controller.core.action import Run
+from controller.core.observation import first_line
+from controller.core.records import Effect, Remains
+from controller.core.redact import clean
+from controller.folders import remove
+from controller.repo import Repo
+
+_HAPPENED, _DID_NOT = 0, 1
+"""What a probe exits with. Anything else, and no end in time, means that it can't tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """Runs the probes of one run's external commands, in a clean export of its base."""
+
+    repo: Repo
+    shell: Shell
+    base: str
+
+    def examine(self, effect: Effect) -> Remains:
+        """Whether the external command of an effect has happened, as its probe says."""
+        action = effect.candidate.transition.action
+        listed = self.shell.policy.listed(action.command) if isinstance(action, Run) else None
+        if listed is None or listed.probe is None:
+            return Remains(None, "the policy names no probe that could tell whether it happened")
+        place = self.shell.scratch / "probe"
+        remove(place)
+        try:
+            self.repo.export(self.base, place / "export")
+            ran = replace(self.shell, scratch=place).run(
+                listed.probe, place / "export", {KEY: effect.id})
+        finally:
+            remove(place)
+        said = f"{listed.probe}: {ran.ending} {first_line(clean(ran.output))}".rstrip()
+        return Remains({_HAPPENED: True, _DID_NOT: False}.get(-1 if ran.exit is None else ran.exit),
+                       said)

@@ -1,0 +1,57 @@
+"""`oneshot fork`: a new run from an earlier step of another."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from controller.cli.house import House
+from controller.cli.place import Place, branch_of, open_place, run_id
+from controller.cli.show import next_commands, talk
+from controller.cli.wiring import journal
+from controller.core.canonical import JsonObject
+from controller.core.errors import SetupError
+from controller.core.head import Head, Launch, RunId, Spent
+from controller.core.projection import as_state, budget
+from controller.core.records import Source
+from controller.documents import of_documents
+from controller.settings import from_environment
+from controller.snapshots import Snapshots
+from controller.store.points import Point, point_at
+
+
+@click.command("fork")
+@click.argument("name", metavar="[RUN]", required=False)
+@click.option("--from", "step", type=int, required=True, metavar="STEP",
+              help="The step to start from; 0 is the start.")
+@click.pass_obj
+def command(folder: Path, name: str | None, step: int) -> None:
+    """Make a new run that begins where another was after STEP, with a budget of its own."""
+    place = open_place(folder, from_environment())
+    run = place.run(name)
+    point = point_at(place.queries, run, step)
+    new = _forked(place, run, point)
+    talk(f"run {new.run} begins where {run} was after step {point.step}"
+         + (f" (step {step} committed nothing)" if point.step != step else ""))
+    next_commands(f"oneshot resume {new.run}")
+
+
+def _forked(place: Place, run: RunId, point: Point) -> Launch:
+    """The new run. Its record is written last: until then nothing of it is known."""
+    old = place.queries.launch(run)
+    now = place.clock.now()
+    new = replace(old, run=run_id(old.goal, point.git_commit, now), at=now, folder="")
+    theirs, ours = House(place, old), House(place, new)
+    if not Snapshots(theirs.bare(), old.base).has(point.snapshot):
+        raise SetupError(f"the snapshot of step {point.step} is not kept any more")
+    ours.take_over(theirs, point.snapshot, point.git_commit)
+    source = Source(branch_of(new.run), old.base, point.git_commit,
+                    ours.repo().tree_of(point.git_commit), point.snapshot.tree,
+                    point.snapshot.extras)
+    state: JsonObject = {**point.state, "source_authority": as_state(source),
+                         "budget": budget(Spent(), of_documents(old.documents).rules)}
+    head = Head(new.run, 0, state, f"This run begins where run {run} was after step {point.step}.",
+                point.observation, extras=point.snapshot.extras)
+    journal(place).create(new, head, (), {"run": run, "step": point.step,
+                                          "version": point.version})
+    return new

@@ -1,0 +1,54 @@
+"""What the commands that go back in time share: the points of a run, and steps of our own."""
+
+from controller.cli.place import Place
+from controller.cli.wiring import build, journal
+from controller.core.canonical import JsonObject, entries
+from controller.core.errors import ModelUnusable, SetupError
+from controller.core.head import Head, Lease, RunId
+from controller.core.records import Prompt, Reply
+from controller.loop import own
+from controller.report.narrator import action_line
+from controller.store.points import Point
+
+
+class Nobody:
+    """The model of what asks none."""
+
+    name = "nobody"
+
+    def propose(self, prompt: Prompt) -> Reply:
+        raise ModelUnusable(f"step {prompt.step + 1} was not to be asked")
+
+
+def take_back(place: Place, lease: Lease, point: Point, reason: str) -> Head:
+    """A new version of the run that equals an old point, in state and worktree.
+
+    Raises SetupError when the snapshot of that point is not kept any more.
+    """
+    store = journal(place)
+    ctl = build(place, place.queries.launch(lease.run), Nobody(), store, lease)
+    head = store.head(lease.run)
+    action: JsonObject = {
+        "kind": "restore", "step": point.step, "version": point.version, "state": point.state,
+        "tree": point.snapshot.tree, "extras": point.snapshot.extras,
+        "observation": point.observation, "heard": point.heard, "reason": reason}
+    return own(ctl, lease, head, ctl.authority.observe(head), action, store.open_effect(lease.run))
+
+
+def external_since(place: Place, run: RunId, step: int) -> list[str]:
+    """What changed something outside the worktree after a step, a line each."""
+    found = [f"step {record['step']}: {action_line(record)}" for record in place.queries.audit(run)
+             if record.get("effect_class") == "external" and record["kind"] == "committed"
+             and int(str(record["step"])) > step]
+    open_one = place.queries.effect(run)
+    if open_one and open_one.get("effect_class") == "external":
+        action = entries(entries(open_one["document"])["action"])
+        found.append(f"the open effect: {action_line({'action': action})}, perhaps")
+    return found
+
+
+def not_undone(lines: list[str]) -> SetupError:
+    """That a way back does not undo what happened elsewhere."""
+    return SetupError("since then the run has changed something outside its worktree, which this "
+                      "does not undo:\n  " + "\n  ".join(lines)
+                      + "\nadd --accept-external to go back all the same")

@@ -1,0 +1,61 @@
+"""What an effect is going to touch, and what is to hold after it: journalled before it is begun."""
+
+from dataclasses import dataclass
+
+from controller.core.action import (
+    Action,
+    Adopt,
+    Ask,
+    Commit,
+    Edit,
+    EffectClass,
+    Finish,
+    Read,
+    Recall,
+    Restore,
+    Run,
+    Search,
+    Wait,
+    touched,
+)
+from controller.core.contract import Policy
+from controller.core.observation import quoted
+
+_NAMED = 20  # files that the target of an edit names
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """The effect class, the target and the expected postcondition of an effect, for people too."""
+
+    effect_class: EffectClass
+    target: str = ""
+    expected: str = ""
+
+
+def aim(  # noqa: PLR0911  (one return a kind)
+        action: Action, branch: str, tree: str, policy: Policy) -> Aim:
+    """What the action aims at, on `branch` with a worktree that holds `tree`.
+
+    Ours to say, never the model's, and never read from a command line: a command changes something
+    outside the worktree when the user has listed it, word for word.
+    """
+    match action:
+        case Read() | Search() | Recall() | Ask() | Wait() | Finish():
+            return Aim(EffectClass.PURE)
+        case Edit():
+            named = ", ".join(map(quoted, dict.fromkeys(touched(action)[:_NAMED])))
+            return Aim(EffectClass.WORKSPACE, named, "the files hold what the edit says")
+        case Commit():
+            return Aim(EffectClass.WORKSPACE, f"refs/heads/{branch}",
+                       f"it is at a Git commit of tree {tree}")
+        case Restore(step):
+            return Aim(EffectClass.WORKSPACE, "the worktree", f"it is as it was after step {step}")
+        case Adopt(commit):
+            return Aim(EffectClass.WORKSPACE, "the worktree", f"it has the changes of {commit}")
+        case Run(command):
+            listed = policy.listed(command)
+            if listed is None:
+                return Aim(EffectClass.WORKSPACE, "the worktree", "the command has ended")
+            return Aim(EffectClass.EXTERNAL, str(command),
+                       f"{listed.probe} exits with 0" if listed.probe else "nobody can tell")

@@ -1,0 +1,232 @@
+"""A run as one file, to go on with on another machine: written whole, verified before it is used.
+
+A tar archive of `manifest.json` (what is in it, with digests), `record.json` (launch, head, open
+effect, questions, messages), `audit.jsonl`, `artifacts/<sha-256>` and `repo.bundle` (git-bundle(1):
+the run's branch and snapshots, without what the base has).
+"""
+
+import io
+import json
+import re
+import tarfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries, members
+from controller.core.errors import SetupError
+from controller.core.head import Launch, RunId, Stopped
+from controller.store.ledger import keep, note, row_of
+from controller.store.rows import first_break, int_in, launch_of, object_in, stopped_json
+from controller.store.tables import AuditRow, ConfirmationRow, RunRow, Tables
+
+_DIGEST = re.compile(rb'"([0-9a-f]{64})"')
+_FIXED = ("manifest.json", "record.json", "audit.jsonl", "repo.bundle")
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """The content of a bundle: everything that the record has of one run, and its Git objects."""
+
+    launch: JsonObject
+    row: RunRow
+    effect: JsonObject | None
+    confirmations: tuple[ConfirmationRow, ...]
+    messages: tuple[tuple[int, str], ...]
+    audit: tuple[AuditRow, ...]
+    artifacts: dict[str, bytes]
+    repo: bytes
+
+    @property
+    def run(self) -> RunId:
+        """The run that it holds."""
+        return RunId(self.row.run)
+
+    @property
+    def fixed(self) -> Launch:
+        """The launch, as a value."""
+        return launch_of(self.launch)
+
+
+def gathered(tables: Tables, run: RunId, stopped: Stopped | None, repo: bytes) -> Bundle:
+    """The bundle of a run as the tables have it, to stand still there for the reason `stopped`.
+
+    Raises StateError for an unknown run.
+    """
+    row, audit = row_of(tables, run), tuple(tables.audit(run, 0))
+    row = replace(row, head={**row.head, "stopped": stopped_json(stopped)}, holder=None, until=None,
+                  place=0)
+    confirmations, effect = tables.confirmations(run), tables.effect(run)
+    named = canonical([row.body for row in audit]) + canonical(effect) + canonical(
+        [item.body for item in confirmations])
+    artifacts = {}
+    for found in {match.decode() for match in _DIGEST.findall(named)}:
+        data = tables.artifact(found)
+        if data is not None:
+            artifacts[found] = data
+    return Bundle(object_in(tables.launch(run)), row, effect, confirmations,
+                  tables.messages(run, 0), audit, artifacts, repo)
+
+
+def write(bundle: Bundle, place: Path) -> str:
+    """Write the file and return its SHA-256. Nobody ever sees half of it."""
+    import os
+
+    files = dict(_files(bundle))
+    manifest: JsonObject = {
+        "schema": "oneshot/bundle@1", "run": bundle.run, "base": bundle.fixed.base,
+        "version": bundle.row.head["version"], "records": len(bundle.audit),
+        "last": bundle.audit[-1].hash, "documents": digest(bundle.fixed.documents),
+        "policy": digest(bundle.fixed.documents.get("policy")),
+        "files": {name: digest_bytes(data) for name, data in files.items()}}
+    beside = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            with tarfile.open(fileobj=file, mode="w") as archive:
+                for name, data in {"manifest.json": canonical(manifest), **files}.items():
+                    about = tarfile.TarInfo(name)
+                    about.size = len(data)
+                    archive.addfile(about, io.BytesIO(data))
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)
+    return digest_bytes(place.read_bytes())
+
+
+def read(place: Path) -> Bundle:
+    """The bundle in a file, verified: every digest, the audit chain, the documents.
+
+    Raises SetupError naming the first thing that does not match.
+    """
+    files = _read_files(place)
+    manifest = _json(place, files, "manifest.json")
+    if manifest.get("schema") != "oneshot/bundle@1":
+        raise SetupError(f"{place}: expected a bundle of `oneshot export`, got schema "
+                         f"{manifest.get('schema')!r}")
+    for name, wanted in entries(manifest.get("files")).items():
+        if name not in files or digest_bytes(files[name]) != wanted:
+            raise SetupError(f"{place}: {name} is {'changed' if name in files else 'missing'}: it "
+                             "does not have the digest that the manifest names; export again")
+    record = _json(place, files, "record.json")
+    bundle = _bundle(record, files)
+    _verify(place, bundle, manifest)
+    return bundle
+
+
+def store(tables: Tables, bundle: Bundle, now: datetime, folder: str) -> None:
+    """Write the run into the record, in one transaction. It must go on from what is there of it.
+
+    Raises SetupError when there is a run of this id that has gone another way.
+    """
+    row = bundle.row
+    launch: JsonObject = {**bundle.launch, "folder": folder}
+    with tables.transaction():
+        known = tuple(tables.audit(row.run, 0))
+        if [link.hash for link in known] != [link.hash for link in bundle.audit[:len(known)]]:
+            raise SetupError(f"there is a run {row.run} here that has gone another way than the "
+                             "bundle; nothing was imported")
+        here = tables.run(row.run)
+        token = max(row.token, here.token if here else 0) + 1
+        head = {**row.head, "heard": _messages(tables, bundle, known)}
+        if here is None:
+            tables.create_run(replace(row, head=head, token=token), launch)
+        else:
+            tables.put_run(replace(row, head=head, token=token))
+        tables.put_effect(row.run, bundle.effect)
+        for link in bundle.audit[len(known):]:
+            tables.put_audit(link)
+        for item in bundle.confirmations:
+            tables.put_confirmation(item)
+        for data in bundle.artifacts.values():
+            keep(tables, data)
+        note(tables, row.run, "imported", now, {
+            "version": row.head["version"], "reason": "imported from a bundle; it goes on here"})
+
+
+def _messages(tables: Tables, bundle: Bundle, known: tuple[AuditRow, ...]) -> int:
+    """Bring the messages in, and say how far the head has heard them under their ids here."""
+    heard, last = int_in(bundle.row.head["heard"]), 0
+    here = tables.messages(bundle.run, 0) if known else ()
+    for number, (id, text) in enumerate(bundle.messages):
+        new = here[number][0] if number < len(here) else tables.put_message(
+            bundle.run, text, "imported")
+        last = new if id <= heard else last
+    return last
+
+
+def _files(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
+    row = bundle.row
+    yield "record.json", canonical({
+        "launch": bundle.launch, "effect": bundle.effect,
+        "row": {"run": row.run, "head": row.head, "token": row.token},
+        "confirmations": [{"id": item.id, "status": item.status, "body": item.body}
+                          for item in bundle.confirmations],
+        "messages": [[id, text] for id, text in bundle.messages]})
+    yield "audit.jsonl", b"".join(canonical({**asdict(link)}) + b"\n" for link in bundle.audit)
+    yield "repo.bundle", bundle.repo
+    for name, data in bundle.artifacts.items():
+        yield f"artifacts/{name}", data
+
+
+def _read_files(place: Path) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    try:
+        with tarfile.open(place, "r:") as archive:
+            for member in archive:
+                file = archive.extractfile(member)
+                known = member.name in _FIXED or member.name.startswith("artifacts/")
+                if file is None or not known or member.name in found:
+                    raise SetupError(f"{place}: {member.name!r} does not belong into a bundle")
+                found[member.name] = file.read()
+    except (OSError, tarfile.TarError, EOFError) as fault:
+        raise SetupError(f"{place}: expected a bundle of `oneshot export`: {fault}") from fault
+    return found
+
+
+def _json(place: Path, files: dict[str, bytes], name: str) -> JsonObject:
+    try:
+        return object_in(json.loads(files[name]))
+    except (KeyError, ValueError, AssertionError) as fault:
+        raise SetupError(f"{place}: expected a bundle of `oneshot export`: {name} is missing or "
+                         "damaged") from fault
+
+
+def _bundle(record: JsonObject, files: dict[str, bytes]) -> Bundle:
+    row, effect = entries(record["row"]), record["effect"]
+    run = str(row["run"])
+    links = [entries(json.loads(line)) for line in files["audit.jsonl"].splitlines()]
+    return Bundle(
+        entries(record["launch"]),
+        RunRow(run, entries(row["head"]), int_in(row["token"])),
+        effect if isinstance(effect, dict) else None,
+        tuple(ConfirmationRow(run, str(item["id"]), str(item["status"]), entries(item["body"]))
+              for item in map(entries, members(record["confirmations"]))),
+        tuple((int_in(members(item)[0]), str(members(item)[1]))
+              for item in members(record["messages"])),
+        tuple(AuditRow(run, int_in(link["number"]), entries(link["body"]), str(link["prev"]),
+                       str(link["hash"])) for link in links),
+        {name.removeprefix("artifacts/"): data for name, data in files.items()
+         if name.startswith("artifacts/")},
+        files["repo.bundle"])
+
+
+def _verify(place: Path, bundle: Bundle, manifest: JsonObject) -> None:
+    broken = first_break(bundle.audit)
+    if broken:
+        raise SetupError(f"{place}: the audit trail breaks at record {broken}")
+    documents = bundle.fixed.documents
+    for name, data in bundle.artifacts.items():
+        if digest_bytes(data) != name:
+            raise SetupError(f"{place}: artifacts/{name} does not hold what its name says")
+    for what, found, wanted in (
+            ("the audit trail's last record", bundle.audit[-1].hash, manifest.get("last")),
+            ("the documents", digest(documents), manifest.get("documents")),
+            ("the documents", digest(documents), bundle.audit[0].body.get("documents")),
+            ("the policy", digest(documents.get("policy")), manifest.get("policy")),
+            ("the version", bundle.row.head["version"], manifest.get("version"))):
+        if found != wanted:
+            raise SetupError(f"{place}: {what} is not what the manifest or the audit trail says: "
+                             f"expected {wanted}, got {found}")

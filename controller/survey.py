@@ -1,0 +1,81 @@
+"""One walk over a worktree: what is there that a Git tree can't hold, or that git stumbles over."""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from controller.checkout import LEFT_BEHIND
+
+FILE, PROGRAM, FOLDER = 0o644, 0o755, 0o755
+"""The modes that a restored file or folder has by itself."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a walk found, by path from the top of the worktree (surrogateescape).
+
+    Files that git ignores are among it: only git knows which they are.
+    """
+
+    folders: list[str] = field(default_factory=list)
+    modes: dict[str, int] = field(default_factory=dict)  # those that a restore would not give
+    nested: list[str] = field(default_factory=list)  # folders with a `.git` of their own
+    fifos: list[str] = field(default_factory=list)
+    special: list[str] = field(default_factory=list)  # sockets and devices: nothing to keep
+    fresh: dict[str, int] = field(default_factory=dict)  # changed in or after the second asked
+
+
+def survey(root: Path, second: int) -> Survey:
+    """Walk the worktree; whatever changed in or after `second` (since the epoch) is fresh.
+
+    Folders of LEFT_BEHIND are not entered. What we may not read is opened: it is ours.
+    """
+    found = Survey()
+    _folder(os.fsencode(root), b"", found, second)
+    return found
+
+
+def _folder(root: bytes, path: bytes, found: Survey, second: int) -> None:
+    for entry in _entries(root + b"/" + path):
+        here = path + entry.name
+        about = entry.stat(follow_symlinks=False)
+        if stat.S_ISDIR(about.st_mode):
+            if os.fsdecode(entry.name) in LEFT_BEHIND:
+                continue
+            found.folders.append(os.fsdecode(here))
+            _mode(here, about.st_mode, FOLDER, found)
+            _folder(root, here + b"/", found, second)
+        else:
+            _leaf(entry.path, here, about, found)
+            if about.st_ctime >= second:
+                found.fresh[os.fsdecode(here)] = int(about.st_ctime)
+        if entry.name == b".git":
+            found.nested.append(os.fsdecode(path[:-1]))
+
+
+def _leaf(place: bytes, here: bytes, about: os.stat_result, found: Survey) -> None:
+    kind = about.st_mode
+    if stat.S_ISREG(kind):
+        if not kind & stat.S_IRUSR:
+            os.chmod(place, stat.S_IMODE(kind) | stat.S_IRUSR)  # noqa: PTH101  (a path in bytes)
+        _mode(here, kind, PROGRAM if kind & stat.S_IXUSR else FILE, found)
+    elif stat.S_ISFIFO(kind):
+        found.fifos.append(os.fsdecode(here))
+        _mode(here, kind, FILE, found)
+    elif not stat.S_ISLNK(kind):
+        found.special.append(os.fsdecode(here))
+
+
+def _mode(here: bytes, mode: int, usual: int, found: Survey) -> None:
+    if stat.S_IMODE(mode) != usual:
+        found.modes[os.fsdecode(here)] = stat.S_IMODE(mode)
+
+
+def _entries(folder: bytes) -> Iterator[os.DirEntry[bytes]]:
+    try:
+        return iter(list(os.scandir(folder)))
+    except PermissionError:
+        os.chmod(folder, 0o700)  # noqa: PTH101  (a path in bytes)
+        return iter(list(os.scandir(folder)))
