@@ -4,6 +4,7 @@
 goes to a file, never a pipe, and time, silence and size are bounded.
 """
 
+import errno
 import fcntl
 import os
 import select
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from controller.core.errors import WorldError
+from controller.core.errors import MachineFault, WorldError
 
 MARK = "ONESHOT_RUN"
 """The variable that marks a job and all that it starts."""
@@ -35,6 +36,24 @@ class Captured:
     exit: int
     stdout: bytes
     stderr: bytes
+
+
+_BROKEN = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE,
+           errno.ENOMEM}
+
+
+def machine_fault(fault: OSError) -> MachineFault | None:
+    """The fault as the machine's, when it is one: a full or broken disk, no memory."""
+    if fault.errno not in _BROKEN:
+        return None
+    where = f" ({fault.filename})" if fault.filename else ""
+    return MachineFault(f"{os.strerror(fault.errno or 0)}{where}: nothing is lost; mend it, then "
+                        "`oneshot resume`")
+
+
+def told_machine_fault(words: str) -> bool:
+    """Whether a program in the C locale complains of a fault of the machine's."""
+    return any(os.strerror(number) in words for number in _BROKEN)
 
 
 class Ended(Enum):
@@ -107,6 +126,8 @@ def supervise(job: Job) -> Result:
     try:
         child = _spawn(job)
     except (OSError, ValueError) as fault:  # ValueError: a NUL in an argument
+        if isinstance(fault, OSError) and (broken := machine_fault(fault)):
+            raise broken from fault
         return Result(Ended.NOT_STARTED, None, 0.0, f"{job.argv[0]}: {_why(fault)}")
     try:
         ended = _watch(child, job, started)

@@ -10,8 +10,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from controller.core.errors import WorldError
-from controller.process import SYSTEM_PATH, Ended, Job, capture, supervise
+from controller.core.errors import MachineFault, WorldError
+from controller.process import (
+    SYSTEM_PATH,
+    Ended,
+    Job,
+    capture,
+    supervise,
+    told_machine_fault,
+)
 
 ABSENT = ""
 """The old value of a ref that must not exist yet."""
@@ -108,7 +115,8 @@ class Repo:
                        timeout=timeout, inherited=self.inherited)
         if said.exit not in fine:
             words = said.stderr.decode("utf-8", "replace").strip() or f"exit {said.exit}"
-            raise WorldError(f"git {' '.join(args[:2])} failed: {words}")
+            kind = MachineFault if told_machine_fault(words) else WorldError
+            raise kind(f"git {' '.join(args[:2])} failed: {words}")
         if b"could not open directory" in said.stderr or b"ermission denied" in said.stderr:
             raise WorldError(f"git can't read everything: {said.stderr.decode(errors='replace')}")
         return said.stdout

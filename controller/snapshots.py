@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from controller import extras as more
-from controller.core.errors import WorldError
+from controller.core.errors import MachineFault, WorldError
 from controller.core.records import Snapshot
 from controller.extras import Extras
 from controller.folders import remove
@@ -62,6 +62,8 @@ class Snapshots:
         with self._alone() as repo:
             try:
                 found = self._taken(repo)
+            except MachineFault:
+                raise
             except (WorldError, OSError):
                 self._set_aside()
                 return
@@ -100,7 +102,8 @@ class Snapshots:
             repo.git("update-ref", "--stdin", stdin="".join(
                 f"delete {name}\n" for name in gone).encode())
             repo.git("pack-refs", "--all", "--prune")
-            repo.git("repack", "-a", "-d", "-l", "-q", timeout=3600)
+            repo.git("repack", "-A", "-d", "-l", "-q", "--unpack-unreachable=1.hour.ago",
+                     timeout=3600)
             repo.git("prune", "--expire=1.hour.ago", timeout=3600)
 
     @property

@@ -27,7 +27,7 @@ from controller.repo import Repo
 from controller.snapshots import Snapshots
 from controller.store.projections import Projections
 from controller.store.sqlite import open_tables
-from controller.store.statements import PRAGMAS
+from controller.store.statements import MAKING, PRAGMAS
 from controller.testing.clock import FixedClock
 from controller.testing.world import RUN, World, command, rules
 
@@ -127,7 +127,7 @@ def start(folder: Path) -> None:
 def two_transactions(folder: Path) -> Callable[[], None]:
     """Journal, then commit: the least that a durable step can do."""
     floor = sqlite3.connect(folder / "floor.db", isolation_level=None)
-    for pragma in PRAGMAS:
+    for pragma in (*MAKING, *PRAGMAS):
         floor.execute(pragma)
     floor.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT)")
     text = "x" * 2000

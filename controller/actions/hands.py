@@ -28,11 +28,12 @@ from controller.core.action import (
     identity,
 )
 from controller.core.canonical import digest_bytes
-from controller.core.errors import WorldError
+from controller.core.errors import MachineFault, WorldError
 from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded
 from controller.core.records import Effect, Outcome, Remains, Snapshot, Source, Status
 from controller.core.redact import clean, printable, redact
+from controller.process import machine_fault
 
 _SHOWN = 10 * 1024  # bytes of a command's output that the model is shown
 
@@ -46,15 +47,19 @@ class Hands:
     def perform(self, effect: Effect) -> Outcome:
         try:
             outcome = self._act(effect)
+        except MachineFault:
+            raise  # it is nothing that a model could answer: the effect stays open
         except (CannotPerform, WorldError, OSError) as why:
             outcome = self._failed(effect, why)
         return _cleaned(outcome)
 
     def _failed(self, effect: Effect, why: Exception) -> Outcome:
-        said = str(why).replace(f"{self.place.root}/", "")
+        if isinstance(why, OSError) and (broken := machine_fault(why)):
+            raise broken from why
         if effect.aim.effect_class is EffectClass.EXTERNAL and not isinstance(why, CannotPerform):
-            return Outcome(Status.UNKNOWN, said, effect.source)  # it may have happened before
+            raise why  # it may have happened: the effect stays open, to be asked about
         self._undo(effect)
+        said = str(why).replace(f"{self.place.root}/", "")
         action = effect.candidate.transition.action
         stopped = Stopped(Stop.STUCK, said) if isinstance(action, Adopt) else None
         return Outcome(Status.FAILED, said, effect.source, summary=f"failed: {said}",

@@ -7,10 +7,12 @@ import click
 
 from controller.checkout import is_dirty
 from controller.cli.changes import Changes, run_options
+from controller.cli.house import House
 from controller.cli.live import View, WatchedExecutor, WatchedModel, shown
 from controller.cli.place import Place, branch_of, new_launch, open_place
 from controller.cli.show import exit_code, json_line, line, next_commands, talk
 from controller.cli.status import next_steps, status_document
+from controller.cli.tidy import Tidy
 from controller.cli.wiring import build, build_model, held, journal, recorded
 from controller.core.canonical import entries
 from controller.core.errors import Damaged, ModelError
@@ -57,7 +59,8 @@ def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = 
     """Open the run if it is new, drive it, and tell what came of it. Returns the exit code."""
     config = of_documents(fixed.documents).config
     model = recorded(build_model(place, fixed, config.model), record)
-    watched, store = WatchedModel(model, view), journal(place, view.written)
+    watched, tidy = WatchedModel(model, view), Tidy(place)
+    store = journal(place, view.written, tidy.written)
     with shown(view):
         if new:
             view.waiting("checking every criterion on the base")
@@ -65,6 +68,7 @@ def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = 
         view.waiting("taking the lease")
         with held(place, fixed.run, store) as lease:
             ctl = build(place, fixed, watched, store, lease)
+            tidy.snapshots = House(place, fixed).worktree(lease.place)
             ctl = replace(ctl, executor=WatchedExecutor(ctl.executor, view))
             try:
                 head = run(ctl, lease, steps)

@@ -59,8 +59,8 @@ def build_model(place: Place, launch: Launch, config: ModelConfig) -> Model:
     return ADAPTERS[config.adapter](place.settings, config, folder, place.root)
 
 
-def journal(place: Place, follow: Follow = lambda run: None) -> Journal:
-    """The durable record of a checkout, with its projections kept up."""
+def journal(place: Place, *follow: Follow) -> Journal:
+    """The durable record of a checkout, with its projections kept up, and told to who follows."""
     projections = Projections(place.queries, place.runs)
 
     def written(run: RunId) -> None:
@@ -68,7 +68,8 @@ def journal(place: Place, follow: Follow = lambda run: None) -> Journal:
             projections.catch_up(run)
         except OSError as fault:  # the record has it; the files catch up when they can
             talk(f"note: the files of {run} can't be written now: {fault.strerror}")
-        follow(run)
+        for told in follow:
+            told(run)
 
     return Journal(place.tables, alive, written)
 

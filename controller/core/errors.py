@@ -6,6 +6,7 @@
     │   ├── ModelUnusable          no reply will come until a person fixes it      exit 4
     │   └── Refused                a reply came and a gate turned it down          (stays in `step`)
     ├── WorldError            git, a command or the disk is out of reach           exit 1
+    │   └── MachineFault           the disk is full or broken
     ├── StateError            the durable record disagrees with us                 exit 1
     │   ├── Damaged                the record of one run can't be read
     │   ├── StaleHead              somebody committed since we read
@@ -70,6 +71,10 @@ class Refused(ModelError):
 
 class WorldError(ControllerError):
     """Git, a command or the disk is out of reach."""
+
+
+class MachineFault(WorldError):
+    """The disk is full or broken: no action of a model's can help, and none is to blame."""
 
 
 class StateError(ControllerError):

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,9 +135,16 @@ def open_tables(path: Path) -> SqliteTables:
 
 
 def _make(path: Path) -> None:
-    """Make a database aside and move it into place: nobody ever sees half of one."""
+    """Make a database aside and move it into place: nobody ever sees half of one.
+
+    Not with a write-ahead log yet: closing one swallows the errors of its last checkpoint.
+    """
     aside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
-    _opened(aside).close()
+    connection = sqlite3.connect(aside, isolation_level=None)
+    with closing(connection):
+        for pragma in sql.MAKING:
+            connection.execute(pragma)
+        _migrate(connection, aside)
     with suppress(FileExistsError):  # somebody else was first, and his is as good
         os.link(aside, path)
     aside.unlink()

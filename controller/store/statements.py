@@ -1,8 +1,10 @@
 """Every SQL statement of the SQLite tables, in one place to be read together."""
 
+MAKING = ("PRAGMA page_size = 8192", "PRAGMA synchronous = FULL")
+"""For a new database, before there is anything in it."""
+
 PRAGMAS = (
     "PRAGMA busy_timeout = 30000",
-    "PRAGMA page_size = 8192",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",

@@ -19,18 +19,31 @@ class Died(BaseException):
     """The process is gone."""
 
 
+def die(where: str) -> None:
+    """The harm that a countdown does unless it is given another."""
+    raise Died(where)
+
+
 @dataclass(slots=True)
 class Countdown:
-    """Dies when it has been passed `left` times; counts on for ever below zero."""
+    """Does harm when it has been passed `left` times; counts on for ever below zero.
+
+    `noted` hears of every boundary that is passed.
+    """
 
     left: int
     passed: list[str] = field(default_factory=list)
+    fault: Callable[[str], None] = die
+    noted: Callable[[str], None] = lambda name: None
 
     def boundary(self, name: str) -> None:
-        """Pass one boundary, or die at it."""
+        """Pass one boundary, or come to harm at it."""
         if self.left == len(self.passed):
-            raise Died(name)
+            self.passed.append(name)  # whoever survives it passes it
+            self.fault(name)
+            return
         self.passed.append(name)
+        self.noted(name)
 
 
 @dataclass(frozen=True, slots=True)
