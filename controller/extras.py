@@ -158,7 +158,8 @@ def _tree(repo: Repo, folder: Path, outside: Iterable[str]) -> str:
 
 def _part(repo: Repo, folder: Path) -> Repo:
     """A view of one folder as a worktree of its own, with an empty index."""
-    index = repo.git_dir / "part.index"
+    assert repo.index is not None
+    index = repo.index.with_suffix(".part")
     index.unlink(missing_ok=True)
     return replace(repo, work_tree=folder, index=index)
 

@@ -20,8 +20,15 @@ def this_process() -> Owner:
 
 
 def alive(owner: Owner) -> bool | None:
-    """Whether the owner is still at work; None for another host, where we can't look."""
+    """Whether the owner is still at work; None where we can't look: on another host, or among
+    other processes than ours (a container).
+    """
     if owner.host != os.uname().nodename:
+        return None
+    boot, _, rest = owner.mark.partition("/")
+    if boot != _boot():
+        return False
+    if rest.partition("/")[0] != _namespace():
         return None
     ended = _stat(owner.pid)[:1] in (["Z"], ["X"])  # and nobody has waited for it yet
     return not ended and owner.mark == _mark(owner.pid)
@@ -82,8 +89,20 @@ def _stat(pid: int) -> list[str]:
 
 
 def _mark(pid: int) -> str:
+    return f"{_boot()}/{_namespace()}/{_start_time(pid)}"
+
+
+def _boot() -> str:
+    """The id of this boot of the machine; empty when it can't be read."""
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
-        boot = ""
-    return f"{boot}/{_start_time(pid)}"
+        return ""
+
+
+def _namespace() -> str:
+    """The process namespace that our numbers are of (pid_namespaces(7))."""
+    try:
+        return Path("/proc/self/ns/pid").readlink().name
+    except OSError:
+        return ""

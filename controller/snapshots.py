@@ -217,7 +217,8 @@ class Snapshots:
         It is made under another name first: half a worktree would look like somebody's deletions.
         """
         self._bare.paths(wanted.tree)  # raises while all is as it was, when there is no such tree
-        be, beside = more.load(self._bare, wanted.extras), self.root.with_name("work.new")
+        be = more.load(self._bare, wanted.extras)
+        beside = self.root.with_name(f"{self.root.name}.new")
         self._drop_index()
         remove(beside)
         beside.mkdir(parents=True)

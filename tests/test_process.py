@@ -1,6 +1,7 @@
 """Children come to an end, with everything they started."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -129,7 +130,8 @@ def test_we_are_alive_and_another_of_our_number_is_not() -> None:
     here = this_process()
 
     assert alive(here)
-    assert not alive(replace(here, mark="another boot/1"))
+    assert not alive(replace(here, mark="another boot/1/1"))
+    assert alive(replace(here, mark=re.sub("/pid:[^/]*/", "/another/", here.mark))) is None
     assert not alive(replace(here, pid=2**22 - 1))
     assert alive(replace(here, host="elsewhere", mark="unknown")) is None
 

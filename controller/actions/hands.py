@@ -149,7 +149,7 @@ class Hands:
         if not ran.started:
             raise CannotPerform(f"{command} {ran.ending}")
         done = self._after(effect, "", ran, command)
-        if external and ran.exit is None:  # it was cut short: how far it came, nobody has seen
+        if external and (ran.exit is None or ran.exit < 0):  # how far it came, nobody has seen
             return replace(done, status=Status.UNKNOWN)
         return done
 

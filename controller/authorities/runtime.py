@@ -10,8 +10,8 @@ from controller.core.redact import clean
 from controller.folders import remove
 from controller.repo import Repo
 
-_HAPPENED, _DID_NOT = 0, 1
-"""What a probe exits with. Anything else, and no end in time, means that it can't tell."""
+_MEANS: dict[int | None, bool] = {0: True, 1: False}
+"""What the exit code of a probe means. Anything else, and no end in time: it can't tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +37,4 @@ class Runtime:
         finally:
             remove(place)
         said = f"{listed.probe}: {ran.ending} {first_line(clean(ran.output))}".rstrip()
-        return Remains({_HAPPENED: True, _DID_NOT: False}.get(-1 if ran.exit is None else ran.exit),
-                       said)
+        return Remains(_MEANS.get(ran.exit), said)

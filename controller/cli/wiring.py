@@ -11,7 +11,7 @@ from controller.cli.house import House
 from controller.cli.place import Place, branch_of
 from controller.cli.show import talk
 from controller.core.contract import ModelConfig, Policy
-from controller.core.errors import ModelUnusable, SetupError
+from controller.core.errors import ModelUnusable, SetupError, WorldError
 from controller.core.head import Launch, Lease, RunId
 from controller.core.ports import Model
 from controller.documents import of_documents
@@ -66,8 +66,8 @@ def journal(place: Place, *follow: Follow) -> Journal:
     def written(run: RunId) -> None:
         try:
             projections.catch_up(run)
-        except OSError as fault:  # the record has it; the files catch up when they can
-            talk(f"note: the files of {run} can't be written now: {fault.strerror}")
+        except (OSError, WorldError) as fault:  # the record has it; they catch up when they can
+            talk(f"note: the files of {run} can't be written now: {fault}")
         for told in follow:
             told(run)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from controller.core.canonical import JsonObject, canonical
 from controller.core.head import RunId
+from controller.process import locked
 from controller.store.queries import Queries
 from controller.store.rows import head_json
 
@@ -23,6 +24,10 @@ class Projections:
         """Bring a run's files up to the store, whatever a crash left of them."""
         place = self.folder / run
         (place / "observations").mkdir(parents=True, exist_ok=True)
+        with locked(place / "projections.flock"):  # a frozen controller may wake up in here
+            self._catch_up(run, place)
+
+    def _catch_up(self, run: RunId, place: Path) -> None:
         self._audit(run, place)
         text = json.dumps(head_json(self.queries.head(run)), indent=2, ensure_ascii=False)
         beside = place / "state.json.tmp"

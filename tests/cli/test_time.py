@@ -89,6 +89,28 @@ def test_a_rollback_past_an_external_effect_is_refused_unless_accepted(quick: Sh
     assert "step 2: run echo $ONESHOT_KEY" in refused.err
 
 
+def test_a_person_says_what_nobody_else_can_tell(quick: Shop) -> None:
+    """A command without a probe is cut short: it may have happened, and is not done again."""
+    log = quick.repo.parent / "sent"
+    with (quick.repo / ".agent-contract/policy.yaml").open("a") as policy:
+        policy.write(f'external: [{{run: "echo x >> {log}; kill -9 $$"}}]\n')
+    cassette = quick.replies({"action": {"kind": "run", "shell": f"echo x >> {log}; kill -9 $$"}},
+                             write("hello.txt", "hello\n"), COMMIT, FINISH)
+
+    parked = quick.oneshot("run", "--cassette", str(cassette))
+    wrong = quick.oneshot("approve", "u1")
+    again = quick.oneshot("resume", "--cassette", str(cassette))
+    said = quick.oneshot("decide", "u1", "happened")
+    done = quick.oneshot("resume", "--cassette", str(cassette))
+
+    assert (parked.code, again.code) == (8, 8), parked.err
+    assert "oneshot decide u1 happened" in parked.err
+    assert "nobody can tell whether it happened; a person must say" in again.err
+    assert (wrong.code, "`oneshot decide`" in wrong.err) == (2, True)
+    assert (said.code, done.code) == (0, 0), done.err
+    assert log.read_text() == "x\n"
+
+
 def test_a_fork_goes_on_from_an_earlier_step_beside_the_run(gone: Shop) -> None:
     ran = gone.oneshot("fork", "--from", "1")
     assert ran.code == 0, ran.err
