@@ -259,14 +259,18 @@ class Repo:
         self.git("update-ref", "refs/oneshot/bundle", mark)
         return self.git("bundle", "create", "-q", "-", "--all", f"^{base}")
 
-    def unbundle(self, bundle: bytes) -> None:
-        """Take over the objects and the refs of a bundle. Raises WorldError when it is damaged."""
+    def unbundle(self, bundle: bytes, *wanted: str) -> None:
+        """Take over the objects of a bundle, and its refs that begin with one of `wanted`.
+
+        Raises WorldError when it is damaged.
+        """
         place = self.git_dir / "import.bundle"
         place.write_bytes(bundle)
         try:
             refs = self.git("bundle", "unbundle", str(place)).decode().splitlines()
             self.git("update-ref", "--stdin", stdin="".join(
-                f"update {name} {id}\n" for id, name in map(str.split, refs)).encode())
+                f"update {name} {id}\n" for id, name in map(str.split, refs)
+                if name.startswith(wanted)).encode())
         finally:
             place.unlink()
 

@@ -12,6 +12,7 @@ from controller.core.errors import SetupError, WorldError
 from controller.core.head import Launch, RunId, Stop
 from controller.core.projection import branch_head, tree_of
 from controller.core.records import Snapshot
+from controller.documents import of_documents
 from controller.folders import remove
 from controller.repo import ABSENT
 from controller.settings import from_environment
@@ -27,6 +28,7 @@ def command(folder: Path, file: Path) -> None:
     """Verify the bundle FILE and take its run over into this checkout."""
     place = open_place(folder, from_environment(), make=True)
     bundle = read(file)
+    _check_documents(file, bundle)
     _refuse_what_is_here(place, bundle)
     _take_objects(place, bundle, file)
     store(place.tables, bundle, place.clock.now(), _folder(place, bundle.run))
@@ -34,6 +36,15 @@ def command(folder: Path, file: Path) -> None:
     talk(f"run {bundle.run} is here now, at version {bundle.row.head['version']}; every digest of "
          "the bundle matches")
     next_commands(f"oneshot resume{place.named(bundle.run)}")
+
+
+def _check_documents(file: Path, bundle: Bundle) -> None:
+    """Contract, policy and config must be ones that this version can go on under."""
+    try:
+        of_documents(bundle.fixed.documents)
+    except (KeyError, ValueError, TypeError, AssertionError) as fault:
+        raise SetupError(f"{file}: its contract, policy or config is not one that this oneshot can "
+                         f"go on under: {fault!r}") from fault
 
 
 def _folder(place: Place, run: RunId) -> str:
@@ -68,7 +79,7 @@ def _take_objects(place: Place, bundle: Bundle, file: Path) -> None:
     """The run's Git objects into its own repository, and its Git commit to the user's branch."""
     house = House(place, bundle.fixed)
     repo, state, head = house.repo(), bundle.row.head["state"], ""
-    repo.unbundle(bundle.repo)
+    repo.unbundle(bundle.repo, f"refs/heads/{branch_of(bundle.run)}", "refs/oneshot/")
     if isinstance(state, dict):
         head = branch_head(state)
         wanted = Snapshot(tree_of(state), str(bundle.row.head.get("extras", "")))

@@ -15,13 +15,14 @@ from datetime import datetime
 from pathlib import Path
 
 from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries, members
-from controller.core.errors import SetupError
+from controller.core.errors import Damaged, SetupError
 from controller.core.head import Launch, RunId, Stopped
 from controller.store.ledger import keep, note, row_of
-from controller.store.rows import first_break, int_in, launch_of, object_in, stopped_json
+from controller.store.rows import first_break, head_of, int_in, launch_of, object_in, stopped_json
 from controller.store.tables import AuditRow, ConfirmationRow, RunRow, Tables
 
 _DIGEST = re.compile(rb'"([0-9a-f]{64})"')
+_RUN = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _FIXED = ("manifest.json", "record.json", "audit.jsonl", "repo.bundle")
 
 
@@ -111,7 +112,12 @@ def read(place: Path) -> Bundle:
             raise SetupError(f"{place}: {name} is {'changed' if name in files else 'missing'}: it "
                              "does not have the digest that the manifest names; export again")
     record = _json(place, files, "record.json")
-    bundle = _bundle(record, files)
+    try:
+        bundle = _bundle(record, files)
+        head_of(bundle.row.head)
+    except (Damaged, KeyError, ValueError, TypeError, IndexError, AssertionError) as fault:
+        raise SetupError(f"{place}: record.json or audit.jsonl is not as `oneshot export` writes "
+                         f"it: {fault!r}") from fault
     _verify(place, bundle, manifest)
     return bundle
 
@@ -218,6 +224,8 @@ def _verify(place: Path, bundle: Bundle, manifest: JsonObject) -> None:
     if broken:
         raise SetupError(f"{place}: the audit trail breaks at record {broken}")
     documents = bundle.fixed.documents
+    if not _RUN.fullmatch(bundle.run) or bundle.run != bundle.fixed.run:
+        raise SetupError(f"{place}: {bundle.run!r} is no id of a run")
     for name, data in bundle.artifacts.items():
         if digest_bytes(data) != name:
             raise SetupError(f"{place}: artifacts/{name} does not hold what its name says")

@@ -1,8 +1,11 @@
 """Going back in time, and moving house, seen from the shell."""
 
+import hashlib
+import io
 import json
 import shutil
 import sqlite3
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -220,6 +223,38 @@ def test_an_import_refuses_what_does_not_match_and_writes_nothing(
     shutil.rmtree(other.repo / ".git")
     twice = gone.oneshot("import", str(bundle))
     assert (twice.code, "was not exported" in twice.err) == (2, True)
+
+
+@pytest.mark.parametrize(("part", "old", "new", "says"), [
+    ("record.json", '"token":', '"tokem":', "is not as `oneshot export` writes it"),
+    ("record.json", '"run":"say', '"run":"../say', "is no id of a run"),
+    ("audit.jsonl", '"kind":"committed"', '"kind":"refused"', "the audit trail breaks at record 2"),
+    ("record.json", "echo three", "echo three", ""),
+])
+def test_an_import_trusts_no_digest_that_a_forger_can_write(
+        gone: Shop, tmp_path: Path, part: str, old: str, new: str, says: str) -> None:
+    """The manifest is made anew to fit; what does not fit together is refused all the same."""
+    other, bundle = moved(gone, tmp_path / "elsewhere"), tmp_path / "run.bundle"
+    gone.oneshot("export", str(bundle), "--copy")
+    forged = tmp_path / "forged.bundle"
+    with tarfile.open(bundle) as archive:
+        files = {member.name: archive.extractfile(member).read()  # type: ignore[union-attr]  # files
+                 for member in archive}
+    files[part] = files[part].replace(old.encode(), new.encode(), 1)
+    manifest = json.loads(files["manifest.json"])
+    manifest["files"][part] = hashlib.sha256(files[part]).hexdigest()
+    files["manifest.json"] = json.dumps(manifest).encode()
+    with tarfile.open(forged, "w") as archive:
+        for name, data in files.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(data)
+            archive.addfile(about, io.BytesIO(data))
+
+    ran = other.oneshot("import", str(forged))
+
+    assert ran.code == (2 if says else 0), ran.err
+    assert says in ran.err
+    assert not (tmp_path / "elsewhere/say").exists()
 
 
 def test_verify_audit_says_where_the_chain_breaks(gone: Shop) -> None:
