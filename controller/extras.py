@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from controller.index import add_all, ignored
 from controller.repo import Repo
 from controller.survey import FILE, FOLDER, PROGRAM, Survey
 
@@ -40,12 +41,12 @@ def gather(repo: Repo, tree: str, found: Survey, nested: frozenset[str]) -> Extr
     """
     implied = _folders(replace(repo, inherited=()), tree)
     folders = [path for path in found.folders if path not in implied]
-    ignored = repo.ignored(path for path in (*folders, *found.modes, *found.fifos)
-                           if not _within(path, found.nested))
+    unkept = ignored(repo, (path for path in (*folders, *found.modes, *found.fifos)
+                           if not _within(path, found.nested)))
     left_out = frozenset(found.nested) - nested
 
     def kept(path: str) -> bool:
-        return path not in ignored and not _within(path, left_out)
+        return path not in unkept and not _within(path, left_out)
 
     return Extras(
         tuple(sorted(filter(kept, folders))),
@@ -152,7 +153,7 @@ def _parts(repo: Repo, path: str, nested: Iterable[str]) -> Iterable[tuple[str, 
 
 def _tree(repo: Repo, folder: Path, outside: Iterable[str]) -> str:
     part = _part(repo, folder)
-    part.add_all(outside, force=True)
+    add_all(part, outside, force=True)
     return part.git("write-tree").decode().strip()
 
 

@@ -5,9 +5,9 @@ user's and the system's configuration are not read, hooks, filters, prompts, pag
 signing, background maintenance and optional locks are off.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from controller.core.errors import MachineFault, WorldError
@@ -137,49 +137,17 @@ class Repo:
 
     def paths(self, tree: str) -> frozenset[str]:
         """Every file path of a tree. What is not UTF-8 keeps its bytes (surrogateescape)."""
-        return frozenset(_names(self.git("ls-tree", "-r", "-z", "--name-only", tree)))
+        return frozenset(names(self.git("ls-tree", "-r", "-z", "--name-only", tree)))
 
     def folders(self, tree: str) -> frozenset[str]:
         """Every folder of a tree, those of submodules included."""
-        lines = _names(self.git("ls-tree", "-r", "-t", "-z", tree))
+        lines = names(self.git("ls-tree", "-r", "-t", "-z", tree))
         return frozenset(line.split("\t", 1)[1] for line in lines
                          if line.startswith(("040000 ", "160000 ")))
 
-    def ignored(self, paths: Iterable[str]) -> frozenset[str]:
-        """Those of the worktree's paths that git ignores; what the index has is not ignored."""
-        asked = [f"./{path}" for path in paths]  # a path that begins with a colon would be magic
-        if not asked:
-            return frozenset()
-        found = self.git("check-ignore", "-z", "--stdin", stdin=_lines(asked), fine=(0, 1),
-                         extra={"GIT_LITERAL_PATHSPECS": "0"})
-        return frozenset(path.removeprefix("./") for path in _names(found))
-
-    def add_all(self, outside: Iterable[str] = (), *, force: bool = False) -> None:
-        """Bring the index up to the worktree, but for the folders `outside`; `force`: with what
-        is ignored.
-        """
-        specs = [".", *(f":(exclude,top,literal){path}" for path in outside)]
-        self.git("add", "--all", *(["--force"] if force else []), "--pathspec-from-file=-",
-                 "--pathspec-file-nul", stdin=_lines(specs), extra={"GIT_LITERAL_PATHSPECS": "0"})
-
-    def forget(self, paths: Iterable[str]) -> None:
-        """Take paths out of the index, with all that lies below them."""
-        self.git("rm", "--cached", "-r", "-f", "-q", "--ignore-unmatch",
-                 "--pathspec-from-file=-", "--pathspec-file-nul", stdin=_lines(paths))
-
-    def distrust(self, paths: frozenset[str]) -> None:
-        """Drop what the index knows of the files' times and sizes: they are read again next time.
-
-        Git compares whole seconds, so a file changed twice in one of them can look the same.
-        """
-        listed = _names(self.git("ls-files", "--stage", "-z"))
-        lines = [line for line in listed if line.split("\t", 1)[1] in paths]
-        if lines:
-            self.git("update-index", "-z", "--index-info", stdin=_lines(lines))
-
     def changed(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
         """(letter, path) of every file that differs between two trees: A, M, D or T."""
-        fields = _names(self.git("diff-tree", "-r", "-z", "--no-renames", "--name-status",
+        fields = names(self.git("diff-tree", "-r", "-z", "--no-renames", "--name-status",
                                  old, new))
         return tuple(zip(fields[::2], fields[1::2], strict=True))
 
@@ -200,14 +168,14 @@ class Repo:
 
     def merged(self, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
         """The tree of two Git commits merged, and the paths in conflict: they hold both sides."""
-        found = _names(self.git("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages",
+        found = names(self.git("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages",
                                 "--allow-unrelated-histories", ours, theirs, fine=(0, 1)))
         return found[0], tuple(found[1:])
 
     def log(self, old: str, new: str, limit: int) -> tuple[str, ...]:
         """The newest Git commits that `new` has and `old` has not, a line each, with the author."""
         said = self.git("log", "-z", f"--max-count={limit}", "--format=%h %an: %s", new, f"^{old}")
-        return tuple(_names(said))
+        return tuple(names(said))
 
     def commit_tree(self, tree: str, parent: str, message: str, by: Identity, at: datetime) -> str:
         """Store a Git commit and return its id; the same arguments give the same id."""
@@ -239,40 +207,6 @@ class Repo:
         """Remove the locks that a killed git left behind. Only for a repository of ours."""
         for locked in (name, "packed-refs"):
             (self.git_dir / f"{locked}.lock").unlink(missing_ok=True)
-
-    def take_objects(self, source: "Repo", new: str, known: Sequence[str]) -> None:
-        """Copy what `new` needs and `known` does not have from another repository. Runs no hook."""
-        wanted = "\n".join([new, *(f"^{name}" for name in known)]) + "\n"
-        pack = source.git("pack-objects", "--revs", "--stdout", "-q", stdin=wanted.encode())
-        self.git("unpack-objects", "-q", stdin=pack)
-
-    def keep_objects(self, source: "Repo", known: str, *new: str) -> None:
-        """Have what `new` needs and `known` does not have ourselves, though we could borrow it."""
-        wanted = "".join(f"{name}\n" for name in (*new, f"^{known}"))
-        pack = source.git("pack-objects", "--revs", "--stdout", "-q", stdin=wanted.encode())
-        self.git("index-pack", "--stdin", "--fix-thin", stdin=pack)
-
-    def bundle(self, base: str) -> bytes:
-        """Every ref with its objects, but for those of `base` (git-bundle(1))."""
-        mark = self.commit_tree(self.tree_of(base), base, "bundle", Identity(),
-                                datetime(2000, 1, 1, tzinfo=UTC))  # so that it is never empty
-        self.git("update-ref", "refs/oneshot/bundle", mark)
-        return self.git("bundle", "create", "-q", "-", "--all", f"^{base}")
-
-    def unbundle(self, bundle: bytes, *wanted: str) -> None:
-        """Take over the objects of a bundle, and its refs that begin with one of `wanted`.
-
-        Raises WorldError when it is damaged.
-        """
-        place = self.git_dir / "import.bundle"
-        place.write_bytes(bundle)
-        try:
-            refs = self.git("bundle", "unbundle", str(place)).decode().splitlines()
-            self.git("update-ref", "--stdin", stdin="".join(
-                f"update {name} {id}\n" for id, name in map(str.split, refs)
-                if name.startswith(wanted)).encode())
-        finally:
-            place.unlink()
 
     def export(self, tree: str, folder: Path,
                instead: Mapping[str, Entry | None] | None = None) -> None:
@@ -321,9 +255,11 @@ class Repo:
         return self.git(*args).decode().strip()
 
 
-def _lines(texts: Iterable[str]) -> bytes:
+def lines(texts: Iterable[str]) -> bytes:
+    """Texts as git reads them with -z. What is not UTF-8 keeps its bytes (surrogateescape)."""
     return "".join(f"{text}\0" for text in texts).encode("utf-8", "surrogateescape")
 
 
-def _names(output: bytes) -> list[str]:
+def names(output: bytes) -> list[str]:
+    """Texts as git writes them with -z."""
     return [name.decode("utf-8", "surrogateescape") for name in output.split(b"\0") if name]

@@ -10,7 +10,6 @@ and are moved aside where they stand in the way), sockets, devices, times, owner
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 from controller import extras as more
@@ -18,12 +17,13 @@ from controller.core.errors import MachineFault, WorldError
 from controller.core.records import Snapshot
 from controller.extras import Extras
 from controller.folders import remove
+from controller.index import add_all, distrust, forget, ignored
+from controller.pins import pin, pin_snapshot, prune
 from controller.process import locked
 from controller.repo import Repo
 from controller.survey import Survey, survey
 
 _PASSES = 4  # a restore that brings back a .gitignore may need to look again
-_PINS = "refs/oneshot/trees"
 _IGNORE = ".gitignore"
 
 
@@ -67,7 +67,7 @@ class Snapshots:
             except (WorldError, OSError):
                 self._set_aside()
                 return
-            _pin(repo, {f"refs/oneshot/{name}/tree": found.tree,
+            pin(repo, {f"refs/oneshot/{name}/tree": found.tree,
                         f"refs/oneshot/{name}/extras": found.extras})
 
     def restore(self, wanted: Snapshot) -> None:
@@ -95,16 +95,8 @@ class Snapshots:
 
     def prune(self, kept: Iterable[Snapshot]) -> None:
         """Let go of every snapshot but these and the named ones, and pack what is left."""
-        ids = {id for snapshot in kept for id in (snapshot.tree, snapshot.extras)}
         with self._alone() as repo:
-            names = repo.git("for-each-ref", "--format=%(refname)", _PINS).decode().split()
-            gone = [name for name in names if name.rpartition("/")[2] not in ids]
-            repo.git("update-ref", "--stdin", stdin="".join(
-                f"delete {name}\n" for name in gone).encode())
-            repo.git("pack-refs", "--all", "--prune")
-            repo.git("repack", "-A", "-d", "-l", "-q", "--unpack-unreachable=1.hour.ago",
-                     timeout=3600)
-            repo.git("prune", "--expire=1.hour.ago", timeout=3600)
+            prune(repo, kept)
 
     @property
     def _bare(self) -> Repo:
@@ -127,7 +119,7 @@ class Snapshots:
         except WorldError:
             self._drop_index()
             found = self._look(repo)
-        _pinned(self.repo, found)
+        pin_snapshot(self._bare, found)
         return found
 
     def _look(self, repo: Repo) -> Snapshot:
@@ -138,13 +130,13 @@ class Snapshots:
         self._clear_for_git(repo, seen)
         inner = [path for path in seen.nested if path]
         if inner:
-            repo.forget(inner)  # what it was before it became a repository
-        nested = frozenset(seen.nested) - repo.ignored(inner)
-        repo.add_all(nested.intersection(inner))
+            forget(repo, inner)  # what it was before it became a repository
+        nested = frozenset(seen.nested) - ignored(repo, inner)
+        add_all(repo, nested.intersection(inner))
         tree = repo.git("write-tree").decode().strip()
         found = more.gather(repo, tree, seen, nested)
         second = self._second()
-        repo.distrust(frozenset(path for path, at in seen.fresh.items() if at >= second))
+        distrust(repo, frozenset(path for path, at in seen.fresh.items() if at >= second))
         return Snapshot(tree, more.store(repo, found))
 
     def _clear_for_git(self, repo: Repo, seen: Survey) -> None:
@@ -156,7 +148,7 @@ class Snapshots:
                 seen.modes.pop(path, None)
         seen.fifos = [path for path in seen.fifos if (self.root / path).is_fifo()]
         if without_content:
-            repo.forget(without_content)
+            forget(repo, without_content)
 
     def _restored(self, repo: Repo, wanted: Snapshot) -> bool:
         be = more.load(self._bare, wanted.extras)
@@ -184,7 +176,7 @@ class Snapshots:
                 (self.root / path).unlink(missing_ok=True)
             repo.git("checkout-index", "--force", "--quiet", "--", *(
                 path for path in ignoring if repo.entry(wanted, path)))
-            repo.add_all(was.nested)
+            add_all(repo, was.nested)
         repo.git("read-tree", "--reset", "-u", wanted)
 
     def _obstacles(self, paths: Iterable[str]) -> Iterator[str]:
@@ -253,16 +245,3 @@ class Snapshots:
             return int(self.repo.index.stat().st_mtime)
         except FileNotFoundError:
             return 0
-
-
-@lru_cache(maxsize=1024)
-def _pinned(repo: Repo, snapshot: Snapshot) -> None:
-    """Let no gc drop a snapshot. Remembered: each is pinned once a process."""
-    _pin(repo, {f"{_PINS}/{id}": id for id in (snapshot.tree, snapshot.extras)})
-
-
-def _pin(repo: Repo, refs: dict[str, str]) -> None:
-    for name in refs:
-        repo.unlock(name)
-    repo.git("update-ref", "--stdin", stdin="".join(
-        f"update {name} {id}\n" for name, id in refs.items() if id).encode())

@@ -9,6 +9,7 @@ from controller.checkout import create, identity_of, is_dirty, open_checkout
 from controller.core.errors import SetupError, WorldError
 from controller.repo import ABSENT, Identity, Repo
 from controller.testing.clock import MORNING
+from controller.transfer import take_objects
 from tests.conftest import Git
 
 
@@ -96,8 +97,8 @@ def test_objects_reach_the_user_whole(ours: Repo, user: Repo, checkout: Path, gi
     base = user.commit("HEAD")
     made = ours.commit_tree(ours.git("write-tree").decode().strip(), base, "m", Identity(), MORNING)
 
-    user.take_objects(ours, made, [base])
-    user.take_objects(ours, made, [base])
+    take_objects(user, ours, made, [base])
+    take_objects(user, ours, made, [base])
 
     assert git(checkout, "cat-file", "-t", made) == "commit"
     assert git(checkout, "ls-tree", "--name-only", made) == "dir"
@@ -154,7 +155,7 @@ def test_the_users_configuration_runs_nothing(checkout: Path, tmp_path: Path, gi
     made = ours.commit_tree(tree, base, "m", identity_of(user, tmp_path), MORNING)
     ours.changed(base, made)
     ours.export(made, tmp_path / "out")
-    user.take_objects(ours, made, [base])
+    take_objects(user, ours, made, [base])
     assert user.move_ref("refs/heads/oneshot/x", made, ABSENT)
 
     assert not mark.exists()
@@ -200,7 +201,7 @@ def test_a_sha_256_repository_is_borrowed_from_as_well(tmp_path: Path, git: Git)
 
     made = ours.commit_tree(ours.tree_of(base), base, "m", Identity(), MORNING)
 
-    user.take_objects(ours, made, [base])
+    take_objects(user, ours, made, [base])
     assert user.move_ref("refs/heads/oneshot/x", made, ABSENT)
     assert git(folder, "rev-parse", "oneshot/x") == made
 

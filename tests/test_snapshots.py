@@ -12,6 +12,7 @@ import pytest
 from controller.checkout import create, open_checkout
 from controller.core.errors import WorldError
 from controller.core.records import Snapshot
+from controller.index import ignored
 from controller.process import capture
 from controller.repo import Repo
 from controller.snapshots import Snapshots
@@ -186,7 +187,7 @@ def test_restore_is_exact_over_random_trees(snapshots: Snapshots, seed: int) -> 
     after = content(snapshots.root)
     changed = {os.fsdecode(path) for path in before.keys() | after.keys()
                if before.get(path) != after.get(path)}
-    assert changed == snapshots.repo.ignored(changed)
+    assert changed == ignored(snapshots.repo, changed)
 
 
 def test_what_the_snapshot_ignores_outlives_a_step_that_made_git_see_it(

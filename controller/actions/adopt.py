@@ -5,6 +5,7 @@ from controller.core.action import Adopt
 from controller.core.observation import quoted
 from controller.core.records import Effect, Snapshot, Source
 from controller.repo import ABSENT
+from controller.transfer import keep_objects
 
 _NAMED = 20  # Git commits and files that the model is told of
 
@@ -20,7 +21,7 @@ def adopt(place: Workplace, effect: Effect, action: Adopt) -> tuple[str, Source]
     if source.dirty:
         ours = repo.commit_tree(source.tree, source.head, "The worktree", place.identity,
                                 effect.begun)
-    repo.keep_objects(place.user, source.base, theirs)  # he may amend it, and Git forget it
+    keep_objects(repo, place.user, source.base, theirs)  # he may amend it, and Git forget it
     tree, conflicts = repo.merged(ours, theirs)
     place.snapshots.restore(Snapshot(tree, source.extras))
     ref, old = f"refs/heads/{source.branch}", source.head

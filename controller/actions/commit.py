@@ -5,6 +5,7 @@ from controller.core.action import Commit
 from controller.core.errors import WorldError
 from controller.core.records import Effect, Source
 from controller.repo import ABSENT
+from controller.transfer import take_objects
 
 
 def commit(place: Workplace, effect: Effect, action: Commit) -> str:
@@ -25,7 +26,7 @@ def commit(place: Workplace, effect: Effect, action: Commit) -> str:
     made = repo.commit_tree(source.tree, source.head, _message(effect, action), place.identity,
                             effect.begun)
     old = source.head if source.head != source.base else ABSENT
-    place.user.take_objects(repo, made, [source.base])
+    take_objects(place.user, repo, made, [source.base])
     repo.unlock(ref)
     if not repo.move_ref(ref, made, old):
         raise CannotPerform(f"the run's own branch is at {repo.ref(ref)}, expected {old}")
@@ -47,7 +48,7 @@ def _again(place: Workplace, ref: str, source: Source) -> str:
     """Deliver the last Git commit once more, to a user who has removed the branch."""
     if source.head == source.base or place.user.ref(ref) is not None:
         raise CannotPerform("there is nothing to commit: the worktree equals the last Git commit")
-    place.user.take_objects(place.snapshots.repo, source.head, [source.base])
+    take_objects(place.user, place.snapshots.repo, source.head, [source.base])
     place.fence()
     if not place.user.move_ref(ref, source.head, ABSENT):
         raise CannotPerform(f"somebody else has made {source.branch} just now: ask")

@@ -16,6 +16,7 @@ from controller.folders import remove
 from controller.repo import ABSENT
 from controller.settings import from_environment
 from controller.store.points import point_at
+from controller.transfer import keep_objects
 
 
 @click.command("abort")
@@ -52,7 +53,7 @@ def _take_away(place: Place, lease: Lease) -> None:
     run: RunId = lease.run
     house = House(place, place.queries.launch(run))
     ref, head = f"refs/heads/{branch_of(run)}", branch_head(place.queries.head(run).state)
-    house.repo().keep_objects(place.user, house.launch.base, head)
+    keep_objects(house.repo(), place.user, house.launch.base, head)
     if place.user.ref(ref) and not place.user.move_ref(ref, ABSENT, head):
         talk(f"note: {branch_of(run)} is left as it is: somebody else has moved it")
     remove(house.cache)

@@ -12,6 +12,7 @@ from controller.core.errors import SetupError
 from controller.core.head import RunId, Stop, Stopped
 from controller.settings import from_environment
 from controller.store.bundle import gathered, write
+from controller.transfer import bundle
 
 
 @click.command("export")
@@ -46,4 +47,4 @@ def command(folder: Path, file: Path, name: str | None, copy: bool) -> None:
 def _objects(place: Place, run: RunId) -> bytes:
     """The run's branch and snapshots, as a git bundle."""
     house = House(place, place.queries.launch(run))
-    return house.repo().bundle(house.launch.base)
+    return bundle(house.repo(), house.launch.base)

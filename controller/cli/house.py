@@ -13,6 +13,7 @@ from controller.core.records import Snapshot
 from controller.folders import remove
 from controller.repo import ABSENT, Repo
 from controller.snapshots import Snapshots
+from controller.transfer import keep_objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class House:
         """Begin where another run was: with a snapshot of its worktree, and its Git commit."""
         repo, base = self.repo(), self.launch.base
         wanted = [id for id in (snapshot.tree, snapshot.extras, commit) if id]
-        repo.keep_objects(other.bare(), base, *wanted)
+        keep_objects(repo, other.bare(), base, *wanted)
         if commit != base:
             repo.move_ref(f"refs/heads/{branch_of(self.launch.run)}", commit, ABSENT)
         self._view(0).restore(snapshot)

@@ -19,6 +19,7 @@ from controller.settings import from_environment
 from controller.snapshots import Snapshots
 from controller.store.bundle import Bundle, read, store
 from controller.store.projections import Projections
+from controller.transfer import take_objects, unbundle
 
 
 @click.command("import")
@@ -79,7 +80,7 @@ def _take_objects(place: Place, bundle: Bundle, file: Path) -> None:
     """The run's Git objects into its own repository, and its Git commit to the user's branch."""
     house = House(place, bundle.fixed)
     repo, state, head = house.repo(), bundle.row.head["state"], ""
-    repo.unbundle(bundle.repo, f"refs/heads/{branch_of(bundle.run)}", "refs/oneshot/")
+    unbundle(repo, bundle.repo, f"refs/heads/{branch_of(bundle.run)}", "refs/oneshot/")
     if isinstance(state, dict):
         head = branch_head(state)
         wanted = Snapshot(tree_of(state), str(bundle.row.head.get("extras", "")))
@@ -87,5 +88,5 @@ def _take_objects(place: Place, bundle: Bundle, file: Path) -> None:
             raise SetupError(f"{file}: the snapshot that the run stands at is not in it")
     ref = f"refs/heads/{branch_of(bundle.run)}"
     if head and head != bundle.fixed.base and place.user.ref(ref) is None:
-        place.user.take_objects(repo, head, [bundle.fixed.base])
+        take_objects(place.user, repo, head, [bundle.fixed.base])
         place.user.move_ref(ref, head, ABSENT)

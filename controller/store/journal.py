@@ -13,10 +13,10 @@ from datetime import datetime
 
 from controller.core.action import Commit, identity, touched
 from controller.core.aim import Aim
-from controller.core.budget import charged, performed, refused, rested
+from controller.core.budget import performed, refused, rested
 from controller.core.canonical import JsonObject, canonical, digest, entries
 from controller.core.errors import LeaseLost, StaleHead, StateError
-from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Spent, Stop, Stopped
+from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Stop, Stopped
 from controller.core.observation import first_line, whole
 from controller.core.ports import Alive
 from controller.core.projection import corrected
@@ -32,7 +32,7 @@ from controller.core.records import (
     effect_id,
 )
 from controller.core.verdict import Verdict
-from controller.store import effects, rows
+from controller.store import calls, effects, rows
 from controller.store.leases import LEASE, Held
 from controller.store.ledger import ask, keep, note, row_of
 from controller.store.tables import RunRow, Tables
@@ -107,14 +107,14 @@ class Journal:
                 self._abandon(lease, closing, facts.now)
             head = candidate.base
             if call:
-                head = replace(head, spent=_charge(head, call))
-                self._keep(call)
-                self._use(lease.run, call)
+                head = replace(head, spent=calls.charge(head, call))
+                calls.keep_call(self.tables, call)
+                calls.use(self.tables, lease.run, call)
             effect = Effect(effect_id(lease.run, head.version, candidate.transition),
                             replace(candidate, base=head), aim, facts.source, facts.now,
                             lease.token, _paths(candidate, facts), call.grant if call else None)
             self.tables.put_effect(lease.run, effects.effect_json(
-                effect, self._call(lease.run, call) if call else {}))
+                effect, calls.recorded(self.tables, lease.run, call) if call else {}))
             self._advance(row, head, facts.now)  # as it was shown: the base of the effect
         return effect
 
@@ -122,15 +122,15 @@ class Journal:
         objections = "\n".join(f"- {objection}" for verdict in verdicts
                                for objection in verdict.objections)
         told = corrected(head, f"Your answer was refused, and nothing happened:\n{objections}")
-        after = replace(told, spent=refused(_charge(head, call)))
+        after = replace(told, spent=refused(calls.charge(head, call)))
         with self._writing(lease.run):
             row = self._held(lease, head.version)
-            self._keep(call)
-            self._use(lease.run, call)
+            calls.keep_call(self.tables, call)
+            calls.use(self.tables, lease.run, call)
             self._advance(row, after, call.at)
             note(self.tables, lease.run, "refused", call.at, {
                 "version": head.version, "step": after.spent.steps,
-                "call": self._call(lease.run, call),
+                "call": calls.recorded(self.tables, lease.run, call),
                 "verdicts": effects.verdicts_json(verdicts),
                 "observation": whole(after.observation, after.before)})
         return after
@@ -140,11 +140,11 @@ class Journal:
         head = candidate.base
         action = first_line(identity(candidate.transition.action))
         asked = f"c{head.spent.steps + 1}"
-        after = replace(head, spent=_charge(head, call), stopped=Stopped(
+        after = replace(head, spent=calls.charge(head, call), stopped=Stopped(
             Stop.WAITING, f"a person must answer {asked}: {action}"))
         with self._writing(lease.run):
             row = self._held(lease, head.version)
-            self._keep(call)
+            calls.keep_call(self.tables, call)
             ask(self.tables, lease.run, asked, "action", {
                 "action": candidate.transition.document["action"], "summary": action,
                 "verdicts": effects.verdicts_json(verdicts), "call": effects.call_json(call),
@@ -152,7 +152,7 @@ class Journal:
             self._advance(row, after, call.at)
             note(self.tables, lease.run, "parked", call.at, {
                 "version": head.version, "step": after.spent.steps,
-                "call": self._call(lease.run, call), "confirmation": asked,
+                "call": calls.recorded(self.tables, lease.run, call), "confirmation": asked,
                 "action": candidate.transition.document["action"],
                 "verdicts": effects.verdicts_json(verdicts)})
         return after
@@ -214,9 +214,7 @@ class Journal:
                 ask(self.tables, lease.run, f"q{base.spent.steps}", "question", {
                     "summary": step.stopped.reason, "asked": now.isoformat()})
             self.tables.put_effect(lease.run, None)
-            for asked in self.tables.confirmations(lease.run):
-                if asked.id == _doubtful(step.effect) and asked.body["kind"] == "unknown":
-                    self.tables.put_confirmation(replace(asked, status="used"))
+            calls.answered(self.tables, lease.run, _doubtful(step.effect))
             self._advance(row, after, now)
             note(self.tables, lease.run, "committed", now, effects.step_json(
                 step, after, entries(effect["call"]), state))
@@ -265,25 +263,6 @@ class Journal:
         self.tables.put_run(replace(row, head=rows.head_json(head),
                                     until=(now + LEASE).isoformat()))
 
-    def _keep(self, call: Call) -> None:
-        if call.grant is None:
-            for data in (call.prompt.stable.encode(), call.prompt.volatile.encode(),
-                         call.reply.body):
-                keep(self.tables, data)
-
-    def _call(self, run: RunId, call: Call) -> JsonObject:
-        """The call as it is kept. A granted one was kept when it was made."""
-        for row in self.tables.confirmations(run) if call.grant else ():
-            if row.id == call.grant:
-                return {**entries(row.body["call"]), "grant": call.grant}
-        return effects.call_json(call)
-
-    def _use(self, run: RunId, call: Call) -> None:
-        """A grant is for once, whatever came of it."""
-        for row in self.tables.confirmations(run):
-            if call.grant == row.id:
-                self.tables.put_confirmation(replace(row, status="used"))
-
 
 _SAID = {"approved": True, "declined": False}
 """What a person's answer to the question of an unknown outcome means: did it happen?"""
@@ -297,8 +276,3 @@ def _doubtful(effect: Effect) -> str:
 def _paths(candidate: Candidate, facts: Facts) -> tuple[str, ...]:
     action = candidate.transition.action
     return tuple(sorted(facts.changed)) if isinstance(action, Commit) else touched(action)
-
-
-def _charge(head: Head, call: Call) -> Spent:
-    """A granted call was paid for when it was made."""
-    return head.spent if call.grant else charged(head.spent, call.reply.usage)
