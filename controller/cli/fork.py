@@ -8,9 +8,9 @@ import click
 from controller.cli.house import House
 from controller.cli.place import Place, branch_of, open_place, run_id
 from controller.cli.show import next_commands, talk
+from controller.cli.travel import require
 from controller.cli.wiring import journal
 from controller.core.canonical import JsonObject
-from controller.core.errors import SetupError
 from controller.core.head import Head, Launch, RunId, Spent
 from controller.core.projection import as_state, budget
 from controller.core.records import Source
@@ -42,8 +42,7 @@ def _forked(place: Place, run: RunId, point: Point) -> Launch:
     now = place.clock.now()
     new = replace(old, run=run_id(old.goal, point.git_commit, now), at=now, folder="")
     theirs, ours = House(place, old), House(place, new)
-    if not Snapshots(theirs.bare(), old.base).has(point.snapshot):
-        raise SetupError(f"the snapshot of step {point.step} is not kept any more")
+    require(Snapshots(theirs.bare(), old.base), point)
     ours.take_over(theirs, point.snapshot, point.git_commit)
     source = Source(branch_of(new.run), old.base, point.git_commit,
                     ours.repo().tree_of(point.git_commit), point.snapshot.tree,

@@ -1,6 +1,8 @@
 """What the commands that go back in time share: the points of a run, and steps of our own."""
 
+from controller.cli.house import House
 from controller.cli.place import Place
+from controller.cli.tidy import KEPT
 from controller.cli.wiring import build, journal
 from controller.core.canonical import JsonObject, entries
 from controller.core.errors import ModelUnusable, SetupError
@@ -8,6 +10,7 @@ from controller.core.head import Head, Lease, RunId
 from controller.core.records import Prompt, Reply
 from controller.loop import own
 from controller.report.narrator import action_line
+from controller.snapshots import Snapshots
 from controller.store.points import Point
 
 
@@ -25,14 +28,22 @@ def take_back(place: Place, lease: Lease, point: Point, reason: str) -> Head:
 
     Raises SetupError when the snapshot of that point is not kept any more.
     """
-    store = journal(place)
-    ctl = build(place, place.queries.launch(lease.run), Nobody(), store, lease)
+    store, fixed = journal(place), place.queries.launch(lease.run)
+    require(House(place, fixed).worktree(lease.place), point)
+    ctl = build(place, fixed, Nobody(), store, lease)
     head = store.head(lease.run)
     action: JsonObject = {
         "kind": "restore", "step": point.step, "version": point.version, "state": point.state,
         "tree": point.snapshot.tree, "extras": point.snapshot.extras,
         "observation": point.observation, "heard": point.heard, "reason": reason}
     return own(ctl, lease, head, ctl.authority.observe(head), action, store.open_effect(lease.run))
+
+
+def require(snapshots: Snapshots, point: Point) -> None:
+    """Raise SetupError when the snapshot of a point is not kept any more."""
+    if not snapshots.has(point.snapshot):
+        raise SetupError(f"the snapshot of step {point.step} is not kept any more: only those of "
+                         f"the last {KEPT} records are")
 
 
 def external_since(place: Place, run: RunId, step: int) -> list[str]:

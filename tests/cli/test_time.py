@@ -76,6 +76,21 @@ def test_a_step_that_was_not_taken_is_named(gone: Shop, step: str) -> None:
     assert f"has no step {step}; it has steps 0 (its start) to 3" in ran.err
 
 
+def test_a_snapshot_that_is_not_kept_any_more_is_not_gone_back_to(
+        gone: Shop, git: Git) -> None:
+    (repo,) = (gone.repo / ".agent-runtime/runs").glob("*/repo.git")
+    for ref in git(repo, "--git-dir=.", "for-each-ref", "--format=%(refname)").split():
+        git(repo, "--git-dir=.", "update-ref", "-d", ref)
+    git(repo, "--git-dir=.", "prune", "--expire=now")
+    before = state(gone)
+
+    back, fork = gone.oneshot("rollback", "--to", "1"), gone.oneshot("fork", "--from", "1")
+
+    assert (back.code, fork.code) == (2, 2), back.err
+    assert "the snapshot of step 1 is not kept any more" in back.err
+    assert state(gone) == before
+
+
 def test_a_rollback_past_an_external_effect_is_refused_unless_accepted(quick: Shop) -> None:
     log = quick.repo.parent / "deployed"
     with (quick.repo / ".agent-contract/policy.yaml").open("a") as policy:
