@@ -6,7 +6,7 @@ from typing import Any
 
 from adapters.bounded_call import within
 from adapters.dialect import merge_schema
-from controller.core.errors import ModelUnavailable, ModelUnusable
+from controller.core.errors import ControllerError, ModelUnavailable, ModelUnusable
 from controller.core.records import Prompt, Reply, Usage
 
 _TOOL = "transition"
@@ -32,7 +32,7 @@ class AnthropicApi:
 
         try:
             return within(self.total_timeout, lambda: self._call(prompt))
-        except (ModelUnavailable, ModelUnusable):
+        except ControllerError:  # ours, and a lost lease
             raise
         except anthropic.APIStatusError as fault:
             raise _failure(fault.status_code, fault.message) from fault

@@ -9,7 +9,7 @@ from typing import Any
 
 from adapters.bounded_call import within
 from adapters.dialect import from_ops, ops_schema
-from controller.core.errors import ModelUnavailable, ModelUnusable
+from controller.core.errors import ControllerError, ModelUnavailable, ModelUnusable
 from controller.core.records import Prompt, Reply, Usage
 
 
@@ -35,7 +35,7 @@ class OpenAiApi:
 
         try:
             return within(self.total_timeout, lambda: self._call(prompt))
-        except (ModelUnavailable, ModelUnusable):
+        except ControllerError:  # ours, and a lost lease
             raise
         except openai.APIStatusError as fault:
             raise _failure(fault.status_code, fault.message, fault.code) from fault

@@ -40,7 +40,11 @@ def create(git_dir: Path, lender: Repo) -> Repo:
 def borrow(git_dir: Path, lender: Repo) -> None:
     """Let a repository of ours read the objects of another, wherever that lies now."""
     objects = lender.git("rev-parse", "--path-format=absolute", "--git-path", "objects")
-    (git_dir / "objects/info/alternates").write_bytes(objects)
+    place = git_dir / "objects/info/alternates"
+    if not place.exists() or place.read_bytes() != objects:  # a git may be reading it
+        beside = place.with_suffix(".tmp")
+        beside.write_bytes(objects)
+        beside.replace(place)
 
 
 def identity_of(user: Repo, home: Path) -> Identity:

@@ -14,24 +14,39 @@ from pathlib import Path
 
 from controller.index import add_all, ignored
 from controller.repo import Repo
-from controller.survey import FILE, FOLDER, PROGRAM, Survey
+from controller.survey import FILE, FOLDER, PROGRAM, RULES, Survey
 
 _MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """By path. `parts` are the repositories in the worktree: (path, id of a tree or blob)."""
+    """By path. `rules` are the files that say what git ignores, and are ignored themselves: (path,
+    id of a blob). `parts` are the repositories in the worktree: (path, id of a tree or blob).
+    """
 
     folders: tuple[str, ...] = ()
     modes: tuple[tuple[str, int], ...] = ()
     fifos: tuple[str, ...] = ()
+    rules: tuple[tuple[str, str], ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
 
     @property
     def nested(self) -> tuple[str, ...]:
         """The folders that are repositories of their own."""
-        return tuple(path.removesuffix("/.git") for path, _ in self.parts if path.endswith("/.git"))
+        return tuple(_repository(path) for path, _ in self.parts if path.endswith("/.git"))
+
+    def beside(self, other: "Extras") -> tuple["Extras", tuple[str, ...]]:
+        """These extras with the parts alone that differ from another's, and where to put them:
+        the folders (of a repository at the top, its `.git`) that must make room.
+        """
+        differ = {_repository(path) or ".git" for path, _ in {*self.parts} ^ {*other.parts}}
+        parts = tuple(part for part in self.parts if _within(part[0], differ))
+        return replace(self, parts=parts), tuple(sorted(differ))
+
+
+def _repository(part: str) -> str:
+    return part[:-len("/.git")] if part.endswith("/.git") else part.removesuffix(".git")
 
 
 def gather(repo: Repo, tree: str, found: Survey, nested: frozenset[str]) -> Extras:
@@ -39,7 +54,7 @@ def gather(repo: Repo, tree: str, found: Survey, nested: frozenset[str]) -> Extr
 
     What git ignores is left out, but a repository is kept whole: `nested` are those to keep.
     """
-    implied = _folders(replace(repo, inherited=()), tree)
+    implied, ruled = layout(replace(repo, inherited=()), tree)
     folders = [path for path in found.folders if path not in implied]
     unkept = ignored(repo, (path for path in (*folders, *found.modes, *found.fifos)
                            if not _within(path, found.nested)))
@@ -52,6 +67,8 @@ def gather(repo: Repo, tree: str, found: Survey, nested: frozenset[str]) -> Extr
         tuple(sorted(filter(kept, folders))),
         tuple(sorted(item for item in found.modes.items() if kept(item[0]))),
         tuple(sorted(filter(kept, found.fifos))),
+        tuple((path, _blob(repo, path)) for path in sorted(found.rules)
+              if path not in ruled and not _within(path, found.nested)),
         tuple(part for path in sorted(nested) for part in _parts(repo, path, found.nested)))
 
 
@@ -75,7 +92,8 @@ def load(repo: Repo, id: str) -> Extras:
         return Extras()
     found = json.loads(repo.git("cat-file", "blob", f"{id}:{_MANIFEST}"))
     return Extras(tuple(found["folders"]), tuple((path, mode) for path, mode in found["modes"]),
-                  tuple(found["fifos"]), tuple((path, id) for path, id in found["parts"]))
+                  tuple(found["fifos"]), tuple((path, id) for path, id in found["rules"]),
+                  tuple((path, id) for path, id in found["parts"]))
 
 
 def put_parts(repo: Repo, extras: Extras) -> None:
@@ -95,12 +113,13 @@ def put_rest(repo: Repo, tree: str, was: Extras, wanted: Extras) -> tuple[str, .
 
     Returns the folders that should not be there and hold what git ignores.
     """
-    root, implied = _top(repo), _folders(replace(repo, inherited=()), tree)
+    root, (implied, _) = _top(repo), layout(replace(repo, inherited=()), tree)
     for path in sorted({*was.fifos} - {*wanted.fifos}):
-        if (root / path).is_fifo():
+        if inside(root, path) and (root / path).is_fifo():
             (root / path).unlink()
     gone = {*was.folders} - {*wanted.folders} - implied
-    full = [path for path in sorted(gone, reverse=True) if not _removed(root / path)]
+    full = [path for path in sorted(gone, reverse=True)
+            if inside(root, path) and not _removed(root / path)]
     for path in wanted.folders:
         (root / path).mkdir(parents=True, exist_ok=True)
     for path in wanted.fifos:
@@ -117,8 +136,18 @@ def put_modes(root: Path, odd: Iterable[str], wanted: dict[str, int]) -> None:
     """
     for path in sorted({*odd, *wanted}, reverse=True):
         place = root / path
-        if place.exists() and not place.is_symlink():
+        if inside(root, path) and place.exists() and not place.is_symlink():
             place.chmod(wanted.get(path, _usual(place)))
+
+
+def inside(root: Path, path: str) -> bool:
+    """Whether a path leads to something in the worktree: what lies behind a link is not ours."""
+    place = root
+    for part in path.split("/")[:-1]:
+        place = place / part
+        if place.is_symlink():
+            return False
+    return True
 
 
 def _usual(place: Path) -> int:
@@ -147,8 +176,12 @@ def _parts(repo: Repo, path: str, nested: Iterable[str]) -> Iterable[tuple[str, 
     if (top / inner).is_dir():
         yield inner, _tree(repo, top / inner, ())
     else:
-        yield inner, repo.git("hash-object", "-w", "--no-filters", "--", str(top / inner)
-                              ).decode().strip()
+        yield inner, _blob(repo, inner)
+
+
+def _blob(repo: Repo, path: str) -> str:
+    return repo.git("hash-object", "-w", "--no-filters", "--", str(_top(repo) / path)
+                    ).decode().strip()
 
 
 def _tree(repo: Repo, folder: Path, outside: Iterable[str]) -> str:
@@ -161,7 +194,8 @@ def _part(repo: Repo, folder: Path) -> Repo:
     """A view of one folder as a worktree of its own, with an empty index."""
     assert repo.index is not None
     index = repo.index.with_suffix(".part")
-    index.unlink(missing_ok=True)
+    for file in (index, index.with_name(index.name + ".lock")):
+        file.unlink(missing_ok=True)
     return replace(repo, work_tree=folder, index=index)
 
 
@@ -177,5 +211,9 @@ def _within(path: str, nested: Iterable[str]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _folders(repo: Repo, tree: str) -> frozenset[str]:
-    return repo.folders(tree)
+def layout(repo: Repo, tree: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The folders of a tree, and its files that say what git ignores."""
+    found = tuple(repo.entries(tree))
+    return (frozenset(path for kind, path in found if kind != "blob"),
+            frozenset(path for _, path in found
+                      if path.rpartition("/")[2] == os.fsdecode(RULES)))

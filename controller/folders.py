@@ -1,24 +1,13 @@
 """Folders of ours, removed whatever is in them."""
 
-import os
-import shutil
-from contextlib import suppress
 from pathlib import Path
+
+from controller.process import SYSTEM_PATH, capture
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder, whatever the modes of the folders in it."""
-    if folder.is_symlink():
-        folder.unlink()
-        return
-    _open(folder)
-    for place, names, _ in os.walk(folder):
-        for name in names:
-            _open(Path(place, name))
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _open(folder: Path) -> None:
-    with suppress(OSError):
-        if not folder.is_symlink():
-            folder.chmod(0o700)
+    """Remove a folder, whatever the modes, depth and names of what is in it."""
+    env = {"PATH": SYSTEM_PATH, "LC_ALL": "C"}
+    if folder.is_dir() and not folder.is_symlink():
+        capture(("chmod", "-R", "u+rwX", "--", str(folder)), cwd=Path("/"), env=env)
+    capture(("rm", "-rf", "--", str(folder)), cwd=Path("/"), env=env, timeout=600)

@@ -15,6 +15,12 @@ def ignored(repo: Repo, paths: Iterable[str]) -> frozenset[str]:
     return frozenset(path.removeprefix("./") for path in names(found))
 
 
+def hidden(repo: Repo) -> frozenset[str]:
+    """Every file of the worktree that git ignores."""
+    return frozenset(names(repo.git("ls-files", "--others", "--ignored", "--exclude-standard",
+                                    "-z")))
+
+
 def add_all(repo: Repo, outside: Iterable[str] = (), *, force: bool = False) -> None:
     """Bring the index up to the worktree, but for the folders `outside`; `force`: with what
     is ignored.

@@ -10,7 +10,7 @@ from controller.core.budget import exhausted, may_go_on
 from controller.core.canonical import JsonObject
 from controller.core.errors import ModelError, Refused
 from controller.core.gates import admit
-from controller.core.head import Head, Launch, Lease
+from controller.core.head import Head, Launch, Lease, Stop
 from controller.core.parse import parse
 from controller.core.ports import Authority, Clock, Executor, Model, Store
 from controller.core.projection import adopt
@@ -65,7 +65,7 @@ def step(ctl: Controller, lease: Lease) -> Head:
     try:
         candidate, verdicts = admit(call, shown, facts, ctl.rules)
     except Refused as refusal:
-        return ctl.store.refuse(lease, shown, refusal.verdicts, call)
+        return ctl.store.refuse(lease, shown, refusal.verdicts, call, ctl.clock.now())
     if worst(verdicts) is Decision.CONFIRM and call.grant is None:
         return ctl.store.park(lease, candidate, verdicts, call)
 
@@ -86,11 +86,13 @@ def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
 
 def recover(ctl: Controller, lease: Lease) -> Head:
     """Conclude the effect a dead process left open, and let a run that stood still go on."""
+    head = ctl.store.head(lease.run)
+    if head.stopped and head.stopped.why is Stop.MOVED:
+        return head  # whatever is open is concluded where the run goes on
     effect = ctl.store.open_effect(lease.run)
     if effect is not None:
         seen = ctl.store.find(lease, effect, ctl.authority.examine(effect), ctl.clock.now())
         return conclude(ctl, lease, effect, ctl.executor.resume(effect, seen))
-    head = ctl.store.head(lease.run)
     if may_go_on(head, ctl.rules.limits, _seconds(ctl)):
         return ctl.store.stop(lease, None, ctl.clock.now())
     return head

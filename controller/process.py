@@ -52,8 +52,10 @@ def machine_fault(fault: OSError) -> MachineFault | None:
 
 
 def told_machine_fault(words: str) -> bool:
-    """Whether a program in the C locale complains of a fault of the machine's."""
-    return any(os.strerror(number) in words for number in _BROKEN)
+    """Whether a program in the C locale complains of a fault of the machine's, or of a lock that
+    somebody has to remove.
+    """
+    return ".lock': File exists" in words or any(os.strerror(number) in words for number in _BROKEN)
 
 
 class Ended(Enum):
@@ -107,6 +109,8 @@ def capture(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: by
             argv, cwd=cwd, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, start_new_session=True, pass_fds=inherited, umask=0o022)
     except (OSError, ValueError) as fault:  # ValueError: a NUL in an argument
+        if isinstance(fault, OSError) and (broken := machine_fault(fault)):
+            raise broken from fault
         raise WorldError(f"can't run {argv[0]}: {_why(fault)}") from fault
     with child:
         try:

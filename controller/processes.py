@@ -42,14 +42,14 @@ def marked(mark: str) -> tuple[int, ...]:
                  and wanted in _environment(int(entry.name)))
 
 
-def end_marked(mark: str) -> bool:
-    """End whatever a dead controller left running under this mark. True when there was something.
+def end_marked(mark: str) -> None:
+    """End whatever a dead controller left running under this mark.
 
     Raises WorldError when it goes on starting processes faster than they can be ended.
     """
-    for number in range(_ROUNDS):
+    for _ in range(_ROUNDS):
         if not [pid for pid in marked(mark) if _killed(pid, mark)]:
-            return number > 0
+            return
     raise WorldError("processes of an earlier controller can't be ended: they start others")
 
 
@@ -60,7 +60,8 @@ def _killed(pid: int, mark: str) -> bool:
         try:
             if f"{MARK}={mark}".encode() in _environment(pid):
                 signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-                return bool(select.select([pidfd], [], [], _GRACE))
+                select.select([pidfd], [], [], _GRACE)
+                return True
         finally:
             os.close(pidfd)
     return False

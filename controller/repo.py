@@ -5,7 +5,7 @@ user's and the system's configuration are not read, hooks, filters, prompts, pag
 signing, background maintenance and optional locks are off.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -35,6 +35,8 @@ CONFIG = {
     "core.hooksPath": "/dev/null",
     "core.ignoreCase": "false",
     "core.pager": "cat",
+    "core.protectHFS": "false",
+    "core.protectNTFS": "false",
     "core.quotePath": "false",
     "core.safecrlf": "false",
     "core.symlinks": "true",
@@ -139,11 +141,11 @@ class Repo:
         """Every file path of a tree. What is not UTF-8 keeps its bytes (surrogateescape)."""
         return frozenset(names(self.git("ls-tree", "-r", "-z", "--name-only", tree)))
 
-    def folders(self, tree: str) -> frozenset[str]:
-        """Every folder of a tree, those of submodules included."""
-        lines = names(self.git("ls-tree", "-r", "-t", "-z", tree))
-        return frozenset(line.split("\t", 1)[1] for line in lines
-                         if line.startswith(("040000 ", "160000 ")))
+    def entries(self, tree: str) -> Iterator[tuple[str, str]]:
+        """(kind, path) of everything in a tree: tree, blob, or commit (a submodule)."""
+        for line in names(self.git("ls-tree", "-r", "-t", "-z", tree)):
+            about, path = line.split("\t", 1)
+            yield about.split()[1], path
 
     def changed(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
         """(letter, path) of every file that differs between two trees: A, M, D or T."""
@@ -202,6 +204,15 @@ class Repo:
                 raise
             return found == new
         return True
+
+    def at(self, ref: str, expected: str) -> str:
+        """The old value to move a ref from: `expected`, or ABSENT when it is not there at all."""
+        return ABSENT if self.ref(ref) is None else expected
+
+    def checked_out(self, ref: str) -> bool:
+        """Whether a worktree of the repository has this branch checked out."""
+        listed = self.git("worktree", "list", "--porcelain").decode("utf-8", "replace")
+        return f"branch {ref}" in listed.split("\n")
 
     def unlock(self, name: str) -> None:
         """Remove the locks that a killed git left behind. Only for a repository of ours."""

@@ -42,6 +42,8 @@ def checkout_root(folder: Path) -> Path:
     for root in (folder, *folder.parents):
         if (root / ".git").exists():
             return root
+    if not folder.is_dir():
+        raise SetupError(f"{folder} is no folder")
     raise SetupError(f"{folder} is in no Git checkout; run `git init` and commit first")
 
 

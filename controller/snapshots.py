@@ -7,6 +7,7 @@ Not kept and not restored: what the repository ignores (caches and build product
 and are moved aside where they stand in the way), sockets, devices, times, owners, hard links.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,14 +18,13 @@ from controller.core.errors import MachineFault, WorldError
 from controller.core.records import Snapshot
 from controller.extras import Extras
 from controller.folders import remove
-from controller.index import add_all, distrust, forget, ignored
+from controller.index import add_all, distrust, forget, hidden, ignored
 from controller.pins import pin, pin_snapshot, prune
 from controller.process import locked
 from controller.repo import Repo
-from controller.survey import Survey, survey
+from controller.survey import RULES, Survey, survey
 
 _PASSES = 4  # a restore that brings back a .gitignore may need to look again
-_IGNORE = ".gitignore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +67,33 @@ class Snapshots:
             except (WorldError, OSError):
                 self._set_aside()
                 return
-            pin(repo, {f"refs/oneshot/{name}/tree": found.tree,
-                        f"refs/oneshot/{name}/extras": found.extras})
+            pin(repo, {f"refs/oneshot/{name}/{id}": id for id in (found.tree, found.extras) if id})
 
     def restore(self, wanted: Snapshot) -> None:
         """Make the worktree hold exactly `wanted`. Raises WorldError when that can't be proved."""
         with self._alone() as repo:
             try:
                 restored = self.root.is_dir() and self._restored(repo, wanted)
+            except MachineFault:
+                raise
             except (WorldError, OSError):
                 restored = False
             if not restored:
                 self._rebuild(repo, wanted)
+
+    def lay(self, tree: str) -> None:
+        """Bring the files to `tree`, and leave what no tree can hold as it is.
+
+        Raises WorldError when that can't be proved.
+        """
+        with self._alone() as repo:
+            now = self._taken(repo)
+            was = more.load(self._bare, now.extras)
+            self._put_back(repo, (now.tree, tree), was, was)
+            more.put_modes(self.root, (), {path: mode for path, mode in was.modes
+                                           if (self.root / path).is_dir()})
+            if self._taken(repo).tree != tree:
+                raise WorldError(f"the worktree {self.root} can't be brought to tree {tree}")
 
     def nested(self, extras: str) -> tuple[str, ...]:
         """The folders of a snapshot that are repositories of their own."""
@@ -96,7 +111,7 @@ class Snapshots:
     def prune(self, kept: Iterable[Snapshot]) -> None:
         """Let go of every snapshot but these and the named ones, and pack what is left."""
         with self._alone() as repo:
-            prune(repo, kept)
+            prune(repo, kept, self.base)
 
     @property
     def _bare(self) -> Repo:
@@ -124,8 +139,8 @@ class Snapshots:
 
     def _look(self, repo: Repo) -> Snapshot:
         self.root.mkdir(parents=True, exist_ok=True)  # all its files are gone then, no more
-        if not self._second():
-            repo.git("read-tree", self.base)  # what it tracks is kept, ignored or not
+        if not self._second():  # what was tracked before is kept, ignored or not
+            repo.git("read-tree", self._last())
         seen = survey(self.root, self._second())
         self._clear_for_git(repo, seen)
         inner = [path for path in seen.nested if path]
@@ -137,10 +152,29 @@ class Snapshots:
         found = more.gather(repo, tree, seen, nested)
         second = self._second()
         distrust(repo, frozenset(path for path, at in seen.fresh.items() if at >= second))
+        self._remember(tree)
         return Snapshot(tree, more.store(repo, found))
 
+    def _last(self) -> str:
+        """The tree that was taken last; the base when there is none."""
+        assert self.repo.index is not None
+        try:
+            return self._bare.tree_of(self.repo.index.with_suffix(".last").read_text().strip())
+        except (OSError, WorldError):
+            return self.base
+
+    def _remember(self, tree: str) -> None:
+        """For when the index is lost: it would not know what is tracked and ignored since."""
+        assert self.repo.index is not None
+        place = self.repo.index.with_suffix(".last")
+        if not place.exists() or place.read_text() != tree:
+            place.write_text(tree)
+
     def _clear_for_git(self, repo: Repo, seen: Survey) -> None:
-        """Git waits for ever at a FIFO called .gitignore, and fails at one where it had a file."""
+        """Git waits for ever at a FIFO called .gitignore, fails at one where it had a file, and
+        can't follow a path of any length.
+        """
+        self._move_aside(seen.deep)
         without_content = [*seen.fifos, *seen.special]
         for path in without_content:
             if path.rpartition("/")[2].startswith(".git"):
@@ -157,49 +191,72 @@ class Snapshots:
             if now == wanted:
                 return True
             was = more.load(self._bare, now.extras)
-            if was.parts != be.parts:
-                return False
-            self._put_back(repo, now.tree, wanted.tree, was)
+            missing, places = be.beside(was)
+            self._move_aside(places)
+            self._put_back(repo, (now.tree, wanted.tree), was, be)
+            more.put_parts(repo, missing)
             self._move_aside(more.put_rest(repo, wanted.tree, was, be))
         return False
 
-    def _put_back(self, repo: Repo, now: str, wanted: str, was: Extras) -> None:
-        """Bring the files back, and nothing that git would remove without a word."""
+    def _put_back(self, repo: Repo, trees: tuple[str, str], was: Extras, be: Extras) -> None:
+        """Bring the files from one tree to another, and nothing that git would remove without a
+        word.
+        """
         odd = [path for path, _ in was.modes if (self.root / path).is_dir()]
         more.put_modes(self.root, odd, {})  # a folder may be shut
-        changed = repo.changed(now, wanted)
-        self._move_aside(self._obstacles(path for letter, path in changed if letter in "AT"))
-        ignoring = [path for _, path in changed if path.rpartition("/")[2] == _IGNORE]
-        if ignoring:  # what the snapshot ignores is not ours to remove, so it must say so first
-            repo.git("read-tree", wanted)
-            for path in ignoring:
-                (self.root / path).unlink(missing_ok=True)
-            repo.git("checkout-index", "--force", "--quiet", "--", *(
-                path for path in ignoring if repo.entry(wanted, path)))
-            add_all(repo, was.nested)
-        repo.git("read-tree", "--reset", "-u", wanted)
+        changed = repo.changed(*trees)
+        self._move_aside(self._obstacles(changed))
+        rules = [path for _, path in changed if path.rpartition("/")[2] == os.fsdecode(RULES)]
+        if rules or was.rules != be.rules:
+            self._put_rules(repo, trees[1], {*rules, *(path for path, _ in was.rules)}, be)
+        repo.git("read-tree", "--reset", "-u", trees[1])
 
-    def _obstacles(self, paths: Iterable[str]) -> Iterator[str]:
-        """What stands where a file or a folder has to go.
+    def _put_rules(self, repo: Repo, tree: str, others: set[str], be: Extras) -> None:
+        """Let the index say what the snapshot's own rules say: what they ignore is not ours to
+        remove. What only the rules of now ignored has no place there, and is moved aside.
+        """
+        unseen = hidden(repo)
+        repo.git("read-tree", tree)
+        for path in others:
+            if more.inside(self.root, path):
+                (self.root / path).unlink(missing_ok=True)
+        repo.git("checkout-index", "--force", "--quiet", "--", *(
+            path for path in sorted(others) if repo.entry(tree, path)))
+        for path, blob in be.rules:
+            if more.inside(self.root, path):
+                (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+                (self.root / path).write_bytes(repo.git("cat-file", "blob", blob))
+        add_all(repo, be.nested)
+        seen = repo.changed(tree, repo.git("write-tree").decode().strip())
+        strangers = [path for letter, path in seen if letter == "A" and path in unseen]
+        if strangers:
+            forget(repo, strangers)
+            self._move_aside(strangers)
+
+    def _obstacles(self, changed: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """What git ignores and what stands where a file or a folder has to go.
 
         A link on the way is for git to replace: what lies behind it is not ours.
         """
-        for path in paths:
+        for letter, path in changed:
             parts = path.split("/")
-            for length in range(1, len(parts) + 1):
+            for length in range(1, len(parts)) if letter in "AT" else ():
                 here = "/".join(parts[:length])
-                place = self.root / here
-                if place.is_symlink() or not place.exists():
+                if (self.root / here).is_symlink() or not (self.root / here).is_dir():
+                    if (self.root / here).exists() and not (self.root / here).is_symlink():
+                        yield here
                     break
-                if place.is_dir() == (length == len(parts)):
-                    yield here
-                    break
+            place = self.root / path
+            if more.inside(self.root, path) and (
+                    place.is_dir() and not place.is_symlink() if letter in "MT" else
+                    letter == "A" and os.path.lexists(place)):
+                yield path
 
     def _move_aside(self, paths: Iterable[str]) -> None:
         """Move files and folders out of the worktree; nothing of them is removed."""
         aside = self._aside()
         for path in dict.fromkeys(paths):
-            if (self.root / path).exists():  # it may have gone with a folder before it
+            if more.inside(self.root, path) and os.path.lexists(self.root / path):  # or it is gone
                 (aside / path).parent.mkdir(parents=True, exist_ok=True)
                 (self.root / path).rename(aside / path)
 

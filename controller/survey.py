@@ -8,6 +8,12 @@ from pathlib import Path
 
 from controller.checkout import LEFT_BEHIND
 
+RULES = b".gitignore"
+"""The name of the files that say what git ignores."""
+
+_DEEP = 3000
+"""Bytes of a folder's path: git and the system give up soon after."""
+
 FILE, PROGRAM, FOLDER = 0o644, 0o755, 0o755
 """The modes that a restored file or folder has by itself."""
 
@@ -21,9 +27,11 @@ class Survey:
 
     folders: list[str] = field(default_factory=list)
     modes: dict[str, int] = field(default_factory=dict)  # those that a restore would not give
+    rules: list[str] = field(default_factory=list)  # files called .gitignore
     nested: list[str] = field(default_factory=list)  # folders with a `.git` of their own
     fifos: list[str] = field(default_factory=list)
     special: list[str] = field(default_factory=list)  # sockets and devices: nothing to keep
+    deep: list[str] = field(default_factory=list)  # folders with too long a path: not entered
     fresh: dict[str, int] = field(default_factory=dict)  # changed in or after the second asked
 
 
@@ -32,21 +40,27 @@ def survey(root: Path, second: int) -> Survey:
 
     Folders of LEFT_BEHIND are not entered. What we may not read is opened: it is ours.
     """
-    found = Survey()
-    _folder(os.fsencode(root), b"", found, second)
+    found, left = Survey(), [b""]
+    while left:
+        path = left.pop()
+        left += _folder(os.fsencode(root), path, found, second)
     return found
 
 
-def _folder(root: bytes, path: bytes, found: Survey, second: int) -> None:
+def _folder(root: bytes, path: bytes, found: Survey, second: int) -> Iterator[bytes]:
+    """Look at one folder; yields the folders in it that are to be looked at."""
     for entry in _entries(root + b"/" + path):
         here = path + entry.name
         about = entry.stat(follow_symlinks=False)
         if stat.S_ISDIR(about.st_mode):
             if os.fsdecode(entry.name) in LEFT_BEHIND:
                 continue
+            if len(root) + len(here) > _DEEP:
+                found.deep.append(os.fsdecode(here))
+                continue
             found.folders.append(os.fsdecode(here))
             _mode(here, about.st_mode, FOLDER, found)
-            _folder(root, here + b"/", found, second)
+            yield here + b"/"
         else:
             _leaf(entry.path, here, about, found)
             if about.st_ctime >= second:
@@ -61,6 +75,8 @@ def _leaf(place: bytes, here: bytes, about: os.stat_result, found: Survey) -> No
         if not kind & stat.S_IRUSR:
             os.chmod(place, stat.S_IMODE(kind) | stat.S_IRUSR)  # noqa: PTH101  (a path in bytes)
         _mode(here, kind, PROGRAM if kind & stat.S_IXUSR else FILE, found)
+        if here.rpartition(b"/")[2] == RULES:
+            found.rules.append(os.fsdecode(here))
     elif stat.S_ISFIFO(kind):
         found.fifos.append(os.fsdecode(here))
         _mode(here, kind, FILE, found)
@@ -75,7 +91,10 @@ def _mode(here: bytes, mode: int, usual: int, found: Survey) -> None:
 
 def _entries(folder: bytes) -> Iterator[os.DirEntry[bytes]]:
     try:
-        return iter(list(os.scandir(folder)))
+        entries = list(os.scandir(folder))
+        for entry in entries:
+            entry.stat(follow_symlinks=False)
     except PermissionError:
         os.chmod(folder, 0o700)  # noqa: PTH101  (a path in bytes)
-        return iter(list(os.scandir(folder)))
+        entries = list(os.scandir(folder))
+    return iter(entries)

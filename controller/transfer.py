@@ -24,6 +24,7 @@ def bundle(repo: Repo, base: str) -> bytes:
     """Every ref with its objects, but for those of `base` (git-bundle(1))."""
     mark = repo.commit_tree(repo.tree_of(base), base, "bundle", Identity(),
                             datetime(2000, 1, 1, tzinfo=UTC))  # so that it is never empty
+    repo.unlock("refs/oneshot/bundle")
     repo.git("update-ref", "refs/oneshot/bundle", mark)
     return repo.git("bundle", "create", "-q", "-", "--all", f"^{base}")
 

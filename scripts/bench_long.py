@@ -123,7 +123,7 @@ def go(place: Place, fixed: Launch, steps: int, *, new: bool = False,
     if new:
         launch(build(place, fixed, model, store))
     with held(place, fixed.run, store) as lease:
-        tidy.snapshots = House(place, fixed).worktree(lease.place)
+        tidy.snapshots = House(place, fixed).worktree(lease.worktree)
         stamps[:] = [time.perf_counter()]
         run(build(place, fixed, model, store, lease), lease, steps)
     return [after - before for before, after in pairwise(stamps)], sizes

@@ -12,10 +12,13 @@ import pytest
 from controller.checkout import create, open_checkout
 from controller.core.errors import WorldError
 from controller.core.records import Snapshot
+from controller.folders import remove
 from controller.index import ignored
 from controller.process import capture
-from controller.repo import Repo
+from controller.repo import Identity, Repo
 from controller.snapshots import Snapshots
+from controller.testing.clock import MORNING
+from controller.transfer import take_objects
 from tests.conftest import Git
 from tests.trees import content, mess
 
@@ -219,6 +222,121 @@ def test_an_ignored_file_in_the_way_is_moved_aside(snapshots: Snapshots) -> None
 
     assert (snapshots.root / "out.log/kept").read_text() == "x"
     assert snapshots.root.with_name("work.aside-1").joinpath("out.log").read_text() == "ignored"
+
+
+def test_what_lies_behind_a_link_is_not_touched(snapshots: Snapshots) -> None:
+    """A step makes a folder of what was a link to somebody's folder, with the same names in it."""
+    outside = snapshots.root.with_name("outside")
+    (outside / "empty").mkdir(parents=True)
+    (outside / "full").mkdir()
+    (outside / "full/precious").write_text("mine")
+    (outside / "key").write_text("mine")
+    (outside / "key").chmod(0o600)
+    (snapshots.root / "a").symlink_to(outside)
+    wanted, before = snapshots.take(), content(outside)
+    (snapshots.root / "a").unlink()
+    for name in ("a/empty", "a/full"):
+        (snapshots.root / name).mkdir(parents=True)
+    (snapshots.root / "a/key").write_text("x")
+    (snapshots.root / "a/key").chmod(0o640)
+    os.mkfifo(snapshots.root / "a/pipe")
+
+    snapshots.restore(wanted)
+
+    assert snapshots.take() == wanted
+    assert content(outside) == before
+
+
+def test_an_ignored_file_that_a_step_moved_is_not_lost(snapshots: Snapshots) -> None:
+    (snapshots.root / "d").mkdir()
+    (snapshots.root / "d/.gitignore").write_text("*\n!.gitignore\n")
+    (snapshots.root / "d/secret").write_text("precious")
+    wanted = snapshots.take()
+    (snapshots.root / "d").rename(snapshots.root / "dd")
+
+    snapshots.restore(wanted)
+
+    assert snapshots.take() == wanted
+    assert [path.read_text() for path in snapshots.root.parent.rglob("secret")] == ["precious"]
+
+
+def test_rules_that_ignore_themselves_hide_nothing_of_what_a_step_made(
+        snapshots: Snapshots) -> None:
+    wanted = snapshots.take()
+    (snapshots.root / ".gitignore").write_text("*\n")
+    (snapshots.root / "made.txt").write_text("by the step")
+
+    snapshots.restore(wanted)
+
+    assert snapshots.take() == wanted
+    assert not (snapshots.root / "made.txt").exists()
+
+
+def test_a_folder_that_ignores_itself_survives_a_step_that_took_its_rules_away(
+        snapshots: Snapshots) -> None:
+    (snapshots.root / "venv").mkdir()
+    (snapshots.root / "venv/.gitignore").write_text("*\n")
+    (snapshots.root / "venv/python").write_text("a program")
+    wanted = snapshots.take()
+    (snapshots.root / "venv/.gitignore").unlink()
+
+    snapshots.restore(wanted)
+
+    assert snapshots.take() == wanted
+    assert (snapshots.root / "venv/python").read_text() == "a program"
+
+
+def test_what_is_ignored_stays_in_place_when_a_repository_beside_it_is_restored(
+        snapshots: Snapshots, git: Git) -> None:
+    (snapshots.root / "kept.log").write_text("ignored")
+    wanted = snapshots.take()
+    git(snapshots.root, "init", "-q", "nested")
+
+    snapshots.restore(wanted)
+
+    assert snapshots.take() == wanted
+    assert (snapshots.root / "kept.log").exists()
+
+
+def test_a_folder_too_deep_for_git_wedges_nothing(snapshots: Snapshots) -> None:
+    wanted, place = snapshots.take(), snapshots.root
+    here = os.open(place, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("folder", dir_fd=here)
+        there = os.open("folder", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = there
+    os.close(here)
+
+    assert snapshots.take().tree == wanted.tree
+    snapshots.restore(wanted)
+    remove(snapshots.root.with_name("work.aside-1"))
+
+    assert snapshots.take() == wanted
+
+
+def test_a_locked_index_of_a_repository_in_the_worktree_is_only_a_cache(
+        snapshots: Snapshots, git: Git) -> None:
+    git(snapshots.root, "init", "-q", "nested")
+    wanted = snapshots.take()
+    (snapshots.repo.git_dir / "w.part.lock").write_text("")
+
+    assert snapshots.take() == wanted
+
+
+def test_what_was_delivered_and_removed_again_is_kept_by_a_prune(
+        snapshots: Snapshots, checkout: Path, git: Git) -> None:
+    """The user's repository has had the objects, so ours could have borrowed them."""
+    (snapshots.root / "new.txt").write_text("delivered")
+    kept, user = snapshots.take(), open_checkout(checkout)
+    made = snapshots.repo.commit_tree(kept.tree, snapshots.base, "m", Identity(), MORNING)
+    snapshots.prune([kept])
+    take_objects(user, snapshots.repo, made, [snapshots.base])
+    snapshots.prune([kept])
+    git(checkout, "gc", "--prune=now", "--quiet")
+
+    assert snapshots.has(kept)
+    snapshots.restore(kept)
 
 
 def test_a_repository_in_the_worktree_is_kept_whole(snapshots: Snapshots, git: Git) -> None:

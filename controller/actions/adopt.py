@@ -3,8 +3,7 @@
 from controller.actions.workplace import CannotPerform, Workplace
 from controller.core.action import Adopt
 from controller.core.observation import quoted
-from controller.core.records import Effect, Snapshot, Source
-from controller.repo import ABSENT
+from controller.core.records import Effect, Source
 from controller.transfer import keep_objects
 
 _NAMED = 20  # Git commits and files that the model is told of
@@ -16,6 +15,7 @@ def adopt(place: Workplace, effect: Effect, action: Adopt) -> tuple[str, Source]
     His Git commits become the head of the run; what the worktree had beyond ours is merged with
     them, and where both changed the same lines the file holds both, marked.
     """
+    place.fence()
     source, repo, theirs = effect.source, place.snapshots.repo, action.commit
     ours = source.head
     if source.dirty:
@@ -23,11 +23,11 @@ def adopt(place: Workplace, effect: Effect, action: Adopt) -> tuple[str, Source]
                                 effect.begun)
     keep_objects(repo, place.user, source.base, theirs)  # he may amend it, and Git forget it
     tree, conflicts = repo.merged(ours, theirs)
-    place.snapshots.restore(Snapshot(tree, source.extras))
-    ref, old = f"refs/heads/{source.branch}", source.head
+    place.snapshots.lay(tree)
+    ref = f"refs/heads/{source.branch}"
     repo.unlock(ref)
-    if not repo.move_ref(ref, theirs, old if old != source.base else ABSENT):
-        raise CannotPerform(f"the run's own branch is at {repo.ref(ref)}, expected {old}")
+    if not repo.move_ref(ref, theirs, repo.at(ref, source.head)):
+        raise CannotPerform(f"the run's own branch is at {repo.ref(ref)}, expected {source.head}")
     found = place.snapshots.take()
     after = Source(source.branch, source.base, theirs, repo.tree_of(theirs), found.tree,
                    found.extras)
@@ -38,8 +38,12 @@ def _told(place: Workplace, source: Source, theirs: str, conflicts: tuple[str, .
     repo = place.snapshots.repo
     commits = repo.log(source.head, theirs, _NAMED)
     changed = repo.changed(source.head_tree, repo.tree_of(theirs))
+    off = len(repo.log(theirs, source.head, _NAMED))
     lines = [f"Drift: somebody else has moved {source.branch} from {source.head[:12]} to "
              f"{theirs[:12]}. It is the head of the run now, merged into your worktree."]
+    if off:
+        lines.append(f"  {off} Git commits of yours were taken off; what they changed is in your "
+                     "worktree, not committed")
     lines += [f"  commit {line}" for line in commits]
     lines += [f"  {letter} {quoted(path)}" for letter, path in changed[:_NAMED]]
     lines += [f"  … and {len(changed) - _NAMED} more files"] if len(changed) > _NAMED else []

@@ -1,6 +1,6 @@
 """Make a Git commit of the worktree and deliver it to the user's repository."""
 
-from controller.actions.workplace import CannotPerform, Workplace
+from controller.actions.workplace import CannotPerform, NeedsPerson, Workplace
 from controller.core.action import Commit
 from controller.core.errors import WorldError
 from controller.core.records import Effect, Source
@@ -23,25 +23,34 @@ def commit(place: Workplace, effect: Effect, action: Commit) -> str:
                             "files a Git commit can't hold; remove its .git folder, or remove it")
     if not source.dirty:
         return _again(place, ref, source)
+    place.fence()
     made = repo.commit_tree(source.tree, source.head, _message(effect, action), place.identity,
                             effect.begun)
-    old = source.head if source.head != source.base else ABSENT
     take_objects(place.user, repo, made, [source.base])
     repo.unlock(ref)
+    old = repo.at(ref, source.head)
     if not repo.move_ref(ref, made, old):
         raise CannotPerform(f"the run's own branch is at {repo.ref(ref)}, expected {old}")
-    place.fence()
     try:
-        gone = place.user.ref(ref) is None  # a branch that its user has removed is made again
-        delivered = place.user.move_ref(ref, made, ABSENT if gone else old)
-    except WorldError:
+        _deliver(place, ref, made, source)
+    except (CannotPerform, WorldError):
         repo.move_ref(ref, old, made)
         raise
-    if not delivered:
-        repo.move_ref(ref, old, made)
+    return made
+
+
+def _deliver(place: Workplace, ref: str, made: str, source: Source) -> None:
+    """Move the user's branch; one that its user has removed is made again.
+
+    Not under a worktree of his that has it checked out: his next commit would undo ours.
+    """
+    if place.user.checked_out(ref):
+        raise NeedsPerson(f"{source.branch} is checked out in a worktree of yours; check out "
+                          "another branch there, then `oneshot resume`")
+    place.fence()
+    if not place.user.move_ref(ref, made, place.user.at(ref, source.head)):
         raise CannotPerform(f"somebody else has moved {source.branch} to {place.user.ref(ref)}; "
                             "it is left as it is: ask")
-    return made
 
 
 def _again(place: Workplace, ref: str, source: Source) -> str:

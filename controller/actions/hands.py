@@ -8,7 +8,7 @@ from controller.actions.edit import edit
 from controller.actions.read import read
 from controller.actions.recall import recall
 from controller.actions.search import search
-from controller.actions.workplace import CannotPerform, Workplace
+from controller.actions.workplace import CannotPerform, NeedsPerson, Workplace
 from controller.commands import KEY, Ran
 from controller.core.action import (
     Adopt,
@@ -61,7 +61,8 @@ class Hands:
         self._undo(effect)
         said = str(why).replace(f"{self.place.root}/", "")
         action = effect.candidate.transition.action
-        stopped = Stopped(Stop.STUCK, said) if isinstance(action, Adopt) else None
+        alone = isinstance(action, Adopt) or isinstance(why, NeedsPerson)
+        stopped = Stopped(Stop.STUCK, said) if alone else None
         return Outcome(Status.FAILED, said, effect.source, summary=f"failed: {said}",
                        stopped=stopped)
 
@@ -134,6 +135,7 @@ class Hands:
                                source, summary=f"Git commit {made[:12]}")
 
     def _restore(self, effect: Effect, action: Restore) -> Outcome:
+        self.place.snapshots.keep(f"found/{effect.id}")  # somebody may have worked in it
         self.place.snapshots.restore(Snapshot(action.tree, action.extras))
         why = f": {action.reason}" if action.reason else ""
         return Outcome(

@@ -15,6 +15,10 @@ class CannotPerform(Exception):  # an answer, not a fault
     """Why an action can't be performed: a sentence for the model. Becomes a failed outcome."""
 
 
+class NeedsPerson(CannotPerform):
+    """A person has to do something first; the run stands still until then."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workplace:
     """One run's worktree, the shell for its commands, and the user's repository.

@@ -59,7 +59,8 @@ class Git:
         names = ", ".join(quoted(path) for _, path in changed[:_FEW])
         rest = f" and {len(changed) - _FEW} more" if len(changed) > _FEW else ""
         return Remains(None, "the worktree differs from what it was before"
-                       + (f": {names}{rest}" if names else ""))
+                       + (f": {names}{rest}" if names else "")
+                       + f" (kept as refs/oneshot/found/{effect.id}/… in the run's repo.git)")
 
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
         """Whether the user's branch holds the run's Git commit, after a `commit` and at finish."""

@@ -10,8 +10,10 @@ from controller.core.redact import clean
 from controller.folders import remove
 from controller.repo import Repo
 
-_MEANS: dict[int | None, bool] = {0: True, 1: False}
-"""What the exit code of a probe means. Anything else, and no end in time: it can't tell."""
+_MEANS: dict[int | None, bool] = {0: True, 3: False}
+"""What the exit code of a probe means. Anything else, and no end in time: it can't tell; 1 is what
+many programs exit with when they could not look.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ from controller.core.errors import SetupError
 from controller.core.head import Lease, RunId, Stop, Stopped
 from controller.core.projection import branch_head
 from controller.folders import remove
-from controller.repo import ABSENT
+from controller.repo import ABSENT, Repo
 from controller.settings import from_environment
-from controller.store.points import point_at
-from controller.transfer import keep_objects
+from controller.store.points import last_point
 
 
 @click.command("abort")
@@ -30,30 +29,50 @@ def command(folder: Path, name: str | None, restore: bool, reason: str) -> None:
     place = open_place(folder, from_environment())
     run = place.run(name)
     store = journal(place)
-    stopped = place.queries.head(run).stopped
-    if stopped and stopped.why is Stop.FINISHED and not restore:
-        raise SetupError(f"run {run} is finished; there is nothing to end")
+    _refuse(place, run, restore=restore)
     with held(place, run, store) as lease:
+        outside = external_since(place, run, 0)
         if store.open_effect(run):
-            last = point_at(place.queries, run, store.head(run).spent.steps)
-            take_back(place, lease, last, "")
+            take_back(place, lease, last_point(place.queries, run), "")
         store.stop(lease, Stopped(Stop.ABORTED, reason), place.clock.now())
         if restore:
             _take_away(place, lease)
-    for line in external_since(place, run, 0):
-        talk(f"not undone, it happened outside the worktree: {line}")
-    talk(f"run {run} is ended" + (": the repository is as it was before" if restore else ""))
+    for line in outside:
+        talk(f"not undone, it is outside the worktree: {line}")
+    talk(f"run {run} is ended")
     next_commands(f"oneshot log{place.named(run)}")
 
 
+def _refuse(place: Place, run: RunId, *, restore: bool) -> None:
+    """What is finished, or goes on elsewhere, is not to be ended here."""
+    stopped = place.queries.head(run).stopped
+    why = stopped.why if stopped else None
+    if why is Stop.FINISHED:
+        raise SetupError(f"run {run} is finished: its Git commit is proved and delivered; to be "
+                         f"rid of it: git branch -D {branch_of(run)}")
+    if stopped and why is Stop.MOVED:
+        raise SetupError(f"run {run} goes on elsewhere: {stopped.reason}")
+    if why is Stop.ABORTED and not restore:
+        raise SetupError(f"run {run} is ended already")
+
+
 def _take_away(place: Place, lease: Lease) -> None:
-    """Remove the branch that the run delivered, if it is still where the run left it (our own
-    repository keeps the Git commits), and its worktrees.
+    """Remove the branch that the run delivered, and its worktrees. A branch with anybody else's
+    Git commits, or one that is checked out, is left as it is.
     """
-    run: RunId = lease.run
+    run, user = lease.run, place.user
     house = House(place, place.queries.launch(run))
-    ref, head = f"refs/heads/{branch_of(run)}", branch_head(place.queries.head(run).state)
-    keep_objects(house.repo(), place.user, house.launch.base, head)
-    if place.user.ref(ref) and not place.user.move_ref(ref, ABSENT, head):
-        talk(f"note: {branch_of(run)} is left as it is: somebody else has moved it")
+    branch, head = branch_of(run), branch_head(place.queries.head(run).state)
+    ref, base = f"refs/heads/{branch}", house.launch.base
+    if user.ref(ref):
+        if user.checked_out(ref):
+            talk(f"note: {branch} is left as it is: it is checked out")
+        elif _others(user, base, ref, run) or not user.move_ref(ref, ABSENT, head):
+            talk(f"note: {branch} is left as it is: somebody else has worked on it")
     remove(house.cache)
+
+
+def _others(user: Repo, base: str, ref: str, run: RunId) -> bool:
+    """Whether the branch has Git commits that are not the run's."""
+    bodies = user.git("log", "-z", "--format=%B", ref, f"^{base}").decode("utf-8", "replace")
+    return any(f"Oneshot-Run: {run}" not in body for body in bodies.split("\0") if body.strip())

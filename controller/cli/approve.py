@@ -25,4 +25,4 @@ def answer(folder: Path, name: str | None, confirmation: str, *, approve: bool,
     run = place.run(name)
     place.desk.answer(run, confirmation, approve=approve, reason=reason, now=place.clock.now())
     talk(f"{confirmation} of {run} is {'approved' if approve else 'declined'}")
-    next_commands("oneshot resume")
+    next_commands(f"oneshot resume{place.named(run)}")

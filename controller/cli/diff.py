@@ -6,7 +6,7 @@ import click
 
 from controller.cli.house import House
 from controller.cli.place import open_place
-from controller.cli.show import document, line
+from controller.cli.show import document, line, talk
 from controller.core.canonical import JsonValue
 from controller.core.changes import Changed, changes
 from controller.core.observation import first_line
@@ -18,7 +18,7 @@ from controller.store.points import Point, point_at
 @click.argument("a", type=int)
 @click.argument("b", type=int)
 @click.argument("name", metavar="[RUN]", required=False)
-@click.option("--stat", is_flag=True, help="Name the files only.")
+@click.option("--stat", is_flag=True, help="Name the changed files instead of showing their lines.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.pass_obj
 def command(folder: Path, a: int, b: int, name: str | None, stat: bool, as_json: bool) -> None:
@@ -42,6 +42,8 @@ def command(folder: Path, a: int, b: int, name: str | None, stat: bool, as_json:
         patch = repo.git("diff-tree", "-p", "-r", "--no-ext-diff", "--no-textconv",
                          old.snapshot.tree, new.snapshot.tree)
         line(patch.decode("utf-8", "replace").rstrip())
+    if not files and old.state == new.state:
+        talk(f"nothing changed between step {old.step} and step {new.step}")
 
 
 def _named(point: Point) -> JsonValue:

@@ -12,6 +12,7 @@ from controller.core.errors import SetupError
 from controller.core.head import RunId, Stop, Stopped
 from controller.settings import from_environment
 from controller.store.bundle import gathered, write
+from controller.store.rows import stopped_of
 from controller.transfer import bundle
 
 
@@ -26,15 +27,20 @@ def command(folder: Path, file: Path, name: str | None, copy: bool) -> None:
     run, store = place.run(name), journal(place)
     if not file.absolute().parent.is_dir():
         raise SetupError(f"{file}: there is no folder to write into")
-    before = place.queries.head(run).stopped
+    if file.exists():
+        raise SetupError(f"{file}: is there already; choose another name, or remove it")
+    before = _before(place, run)
     if before and before.why is Stop.FINISHED and not copy:
         raise SetupError(f"run {run} is finished; `--copy` writes it out all the same")
     with held(place, run, store) as lease:
+        house = House(place, place.queries.launch(run))
+        worktree = house.worktree(lease.worktree).take()
         if not copy:
             store.stop(lease, Stopped(Stop.MOVED, f"it was exported to {file.name}"),
                        place.clock.now())
         try:
-            digest = write(gathered(place.tables, run, before, _objects(place, run)), file)
+            digest = write(gathered(place.tables, run, before, bundle(
+                house.repo(), house.launch.base), worktree), file)
         except BaseException:
             if not copy:
                 store.stop(lease, before, place.clock.now())
@@ -44,7 +50,11 @@ def command(folder: Path, file: Path, name: str | None, copy: bool) -> None:
     next_commands(f"oneshot import {file.name}")
 
 
-def _objects(place: Place, run: RunId) -> bytes:
-    """The run's branch and snapshots, as a git bundle."""
-    house = House(place, place.queries.launch(run))
-    return bundle(house.repo(), house.launch.base)
+def _before(place: Place, run: RunId) -> Stopped | None:
+    """Why the run stands still, or stood still before an export that was killed or lost."""
+    stopped = place.queries.head(run).stopped
+    if stopped is None or stopped.why is not Stop.MOVED:
+        return stopped
+    befores = [record.get("before") for record in place.queries.audit(run)
+               if record["kind"] == "stopped"]
+    return stopped_of(befores[-1]) if befores else None

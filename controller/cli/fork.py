@@ -12,7 +12,7 @@ from controller.cli.travel import require
 from controller.cli.wiring import journal
 from controller.core.canonical import JsonObject
 from controller.core.head import Head, Launch, RunId, Spent
-from controller.core.projection import as_state, budget
+from controller.core.projection import agreements, as_state, budget
 from controller.core.records import Source
 from controller.documents import of_documents
 from controller.settings import from_environment
@@ -33,6 +33,7 @@ def command(folder: Path, name: str | None, step: int) -> None:
     new = _forked(place, run, point)
     talk(f"run {new.run} begins where {run} was after step {point.step}"
          + (f" (step {step} committed nothing)" if point.step != step else ""))
+    talk(f"note: it is the last run now; name the other one: oneshot status {run}")
     next_commands(f"oneshot resume {new.run}")
 
 
@@ -43,7 +44,8 @@ def _forked(place: Place, run: RunId, point: Point) -> Launch:
     new = replace(old, run=run_id(old.goal, point.git_commit, now), at=now, folder="")
     theirs, ours = House(place, old), House(place, new)
     require(Snapshots(theirs.bare(), old.base), point)
-    ours.take_over(theirs, point.snapshot, point.git_commit)
+    ours.take_over(theirs, point.snapshot, point.git_commit,
+                   *(tree for tree, _ in agreements(point.state)))
     source = Source(branch_of(new.run), old.base, point.git_commit,
                     ours.repo().tree_of(point.git_commit), point.snapshot.tree,
                     point.snapshot.extras)

@@ -1,10 +1,10 @@
 """Where one run lives: its own repository, its worktree, and the folders of its commands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controller.checkout import borrow, create
-from controller.cli.place import Place, branch_of
+from controller.cli.place import Place, branch_of, numbered
 from controller.core.canonical import JsonObject, entries
 from controller.core.errors import WorldError
 from controller.core.head import Launch
@@ -42,7 +42,7 @@ class House:
 
     def scratch(self, number: int) -> Path:
         """Home, temporary folder and output of commands."""
-        folder = self.cache / _numbered("scratch", number)
+        folder = self.cache / numbered("scratch", number)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
@@ -72,32 +72,38 @@ class House:
             found.restore(self._before(number) or self._recorded())
         return found
 
-    def take_over(self, other: "House", snapshot: Snapshot, commit: str) -> None:
-        """Begin where another run was: with a snapshot of its worktree, and its Git commit."""
+    def take_over(self, other: "House", snapshot: Snapshot, commit: str,
+                  *trees: str) -> None:
+        """Begin where another run was: with a snapshot of its worktree, its Git commit, and trees
+        that its state names.
+        """
         repo, base = self.repo(), self.launch.base
-        wanted = [id for id in (snapshot.tree, snapshot.extras, commit) if id]
+        wanted = [id for id in (snapshot.tree, snapshot.extras, commit, *trees) if id]
         keep_objects(repo, other.bare(), base, *wanted)
         if commit != base:
             repo.move_ref(f"refs/heads/{branch_of(self.launch.run)}", commit, ABSENT)
+        self.settle(snapshot)
+
+    def settle(self, snapshot: Snapshot) -> None:
+        """Make the first worktree, with what somebody left in it elsewhere."""
         self._view(0).restore(snapshot)
 
     def _view(self, number: int) -> Snapshots:
-        index = self.git_dir / f"{_numbered('worktree', number)}.index"
-        work = self.cache / _numbered("work", number)
+        index = self.git_dir / f"{numbered('worktree', number)}.index"
+        work = self.cache / numbered("work", number)
         return Snapshots(Repo(self.git_dir, work, index), self.launch.base)
 
     def _before(self, number: int) -> Snapshot | None:
         """What the worktree holds that another controller may still be at work in: it may have
         been changed by a person.
         """
-        older = [number for number in range(number) if (
-            self.cache / _numbered("work", number)).is_dir()]
+        older = [work for other in range(number)
+                 if (work := self.cache / numbered("work", other)).is_dir()]
         if not older:
             return None
-        index = self.git_dir / f"{_numbered('worktree', number)}.index"
-        work = self.cache / _numbered("work", older[-1])
+        mine = self._view(number)
         try:
-            return Snapshots(Repo(self.git_dir, work, index), self.launch.base).take()
+            return replace(mine, repo=replace(mine.repo, work_tree=older[-1])).take()
         except (WorldError, OSError):
             return None
 
@@ -109,7 +115,3 @@ class House:
     def _state(self) -> JsonObject:
         row = self.place.tables.run(self.launch.run)
         return entries(row.head["state"]) if row else {}
-
-
-def _numbered(name: str, number: int) -> str:
-    return f"{name}-{number}" if number else name

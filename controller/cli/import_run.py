@@ -7,17 +7,16 @@ import click
 from controller.cli.house import House
 from controller.cli.place import Place, branch_of, open_place
 from controller.cli.show import next_commands, talk
-from controller.core.canonical import digest_bytes
+from controller.core.canonical import digest_bytes, entries
 from controller.core.errors import SetupError, WorldError
 from controller.core.head import Launch, RunId, Stop
 from controller.core.projection import branch_head, tree_of
 from controller.core.records import Snapshot
 from controller.documents import of_documents
-from controller.folders import remove
-from controller.repo import ABSENT
+from controller.repo import ABSENT, Repo
 from controller.settings import from_environment
 from controller.snapshots import Snapshots
-from controller.store.bundle import Bundle, read, store
+from controller.store.bundle import Bundle, fitting, read, store
 from controller.store.projections import Projections
 from controller.transfer import take_objects, unbundle
 
@@ -31,8 +30,13 @@ def command(folder: Path, file: Path) -> None:
     bundle = read(file)
     _check_documents(file, bundle)
     _refuse_what_is_here(place, bundle)
-    _take_objects(place, bundle, file)
-    store(place.tables, bundle, place.clock.now(), _folder(place, bundle.run))
+    fitting(place.tables, bundle)
+    house = _house(place, bundle.run)
+    repo = _objects(place, bundle, file)
+    _set_aside(house)
+    store(place.tables, bundle, place.clock.now(), house.launch.folder)
+    house.settle(bundle.worktree)
+    _deliver(place, bundle, repo)
     Projections(place.queries, place.runs).catch_up(bundle.run)
     talk(f"run {bundle.run} is here now, at version {bundle.row.head['version']}; every digest of "
          "the bundle matches")
@@ -48,18 +52,19 @@ def _check_documents(file: Path, bundle: Bundle) -> None:
                          f"go on under: {fault!r}") from fault
 
 
-def _folder(place: Place, run: RunId) -> str:
-    """The name of the folder for its worktrees: another checkout may have a run of this id.
-
-    What is left there of an earlier stay is of no use: the worktree is made from the record.
-    """
+def _house(place: Place, run: RunId) -> House:
+    """Where the run is going to live: another checkout may have a run of this id."""
     if run in place.queries.runs():
-        launch = place.queries.launch(run)
-    else:
-        launch = Launch(run, "", "", place.clock.now(), folder=(
-            f"{run}-{digest_bytes(str(place.root).encode())[:6]}"))
-    remove(House(place, launch).cache)
-    return launch.folder
+        return House(place, place.queries.launch(run))
+    mark = digest_bytes(str(place.root).encode())[:6]
+    return House(place, Launch(run, "", "", place.clock.now(), folder=f"{run}-{mark}"))
+
+
+def _set_aside(house: House) -> None:
+    """What is left of an earlier stay is of no use, but nothing of it is removed."""
+    if house.cache.exists():
+        house.cache.rename(next(place for number in range(1, 10_000) if not (
+            place := house.cache.with_name(f"{house.cache.name}.aside-{number}")).exists()))
 
 
 def _refuse_what_is_here(place: Place, bundle: Bundle) -> None:
@@ -72,21 +77,27 @@ def _refuse_what_is_here(place: Place, bundle: Bundle) -> None:
     if bundle.run in place.queries.runs():
         stopped = place.queries.head(bundle.run).stopped
         if stopped is None or stopped.why is not Stop.MOVED:
-            raise SetupError(f"there is a run {bundle.run} here, and it was not exported; nothing "
-                             "was imported")
+            raise SetupError(f"run {bundle.run} is here already, and goes on here; nothing was "
+                             "imported")
 
 
-def _take_objects(place: Place, bundle: Bundle, file: Path) -> None:
-    """The run's Git objects into its own repository, and its Git commit to the user's branch."""
-    house = House(place, bundle.fixed)
-    repo, state, head = house.repo(), bundle.row.head["state"], ""
+def _objects(place: Place, bundle: Bundle, file: Path) -> Repo:
+    """The run's own repository, with the Git objects of the bundle."""
+    repo = House(place, bundle.fixed).bare()
     unbundle(repo, bundle.repo, f"refs/heads/{branch_of(bundle.run)}", "refs/oneshot/")
-    if isinstance(state, dict):
-        head = branch_head(state)
-        wanted = Snapshot(tree_of(state), str(bundle.row.head.get("extras", "")))
-        if not Snapshots(repo, bundle.fixed.base).has(wanted):
-            raise SetupError(f"{file}: the snapshot that the run stands at is not in it")
+    wanted = Snapshot(tree_of(entries(bundle.row.head["state"])),
+                      str(bundle.row.head.get("extras", "")))
+    if not all(Snapshots(repo, bundle.fixed.base).has(one) for one in (wanted, bundle.worktree)):
+        raise SetupError(f"{file}: the snapshot that the run stands at is not in it")
+    return repo
+
+
+def _deliver(place: Place, bundle: Bundle, repo: Repo) -> None:
+    """The run's Git commit to the user's branch, unless somebody has moved that meanwhile."""
+    head, base = branch_head(entries(bundle.row.head["state"])), bundle.fixed.base
     ref = f"refs/heads/{branch_of(bundle.run)}"
-    if head and head != bundle.fixed.base and place.user.ref(ref) is None:
-        take_objects(place.user, repo, head, [bundle.fixed.base])
-        place.user.move_ref(ref, head, ABSENT)
+    here = place.user.ref(ref)
+    if head and head != base and here != head and (
+            here is None or here in repo.git("rev-list", head).decode().split()):
+        take_objects(place.user, repo, head, [base])
+        place.user.move_ref(ref, head, here or ABSENT)

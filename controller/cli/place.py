@@ -72,6 +72,12 @@ class Place:
         """The folder with one folder a run."""
         return self.root / RUNTIME / "runs"
 
+    def worktree(self, run: RunId) -> Path:
+        """The worktree that a run has now."""
+        row, launch = self.tables.run(run), self.queries.launch(run)
+        number = row.worktree if row else 0
+        return self.settings.cache / (launch.folder or run) / numbered("work", number)
+
     def named(self, run: RunId, option: str = "") -> str:
         """How a command must name the run: not at all when it is the last one."""
         last = self.queries.runs()[-1:] == (run,)
@@ -90,6 +96,11 @@ class Place:
             what = "several runs begin" if found else "no run begins"
             raise SetupError(f"{what} with {name!r}; there are: {', '.join(known[-8:])}")
         return found[0]
+
+
+def numbered(name: str, number: int) -> str:
+    """The name of one of several folders; the first has no number."""
+    return f"{name}-{number}" if number else name
 
 
 def branch_of(run: RunId) -> str:

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import click
 
-from controller.cli.place import open_place
+from controller.cli.place import Place, open_place
 from controller.cli.show import next_commands, talk
 from controller.cli.travel import external_since, not_undone, take_back
 from controller.cli.wiring import held, journal
+from controller.core.canonical import entries
 from controller.core.errors import SetupError
-from controller.core.head import Stop
+from controller.core.head import RunId, Stop
 from controller.settings import from_environment
 from controller.store.points import point_at
 
@@ -37,4 +38,18 @@ def command(folder: Path, name: str | None, step: int, reason: str, accept_exter
         head = take_back(place, lease, point, reason)
     talk(f"run {run} is at version {head.version}: state and worktree as after step {point.step}"
          + (f" (step {step} committed nothing)" if point.step != step else ""))
+    drifted = _drifted(place, run)
+    if drifted:
+        talk("note: what was changed in the worktree since its last step is kept: "
+             f"git --git-dir={place.runs / run}/repo.git diff {point.snapshot.tree} {drifted}")
     next_commands(f"oneshot resume{place.named(run)}")
+
+
+def _drifted(place: Place, run: RunId) -> str:
+    """The tree that the worktree had before it was restored just now, if somebody had changed it
+    since the last step; empty otherwise.
+    """
+    *_, last, restore = (record for record in place.queries.audit(run)
+                         if record["kind"] in ("created", "committed"))
+    before = str(entries(restore["outcome"])["tree_before"])
+    return before if before != entries(last["outcome"])["tree"] else ""

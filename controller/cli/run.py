@@ -68,7 +68,7 @@ def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = 
         view.waiting("taking the lease")
         with held(place, fixed.run, store) as lease:
             ctl = build(place, fixed, watched, store, lease)
-            tidy.snapshots = House(place, fixed).worktree(lease.place)
+            tidy.snapshots = House(place, fixed).worktree(lease.worktree)
             ctl = replace(ctl, executor=WatchedExecutor(ctl.executor, view))
             try:
                 head = run(ctl, lease, steps)

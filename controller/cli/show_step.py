@@ -43,8 +43,9 @@ def _record(place: Place, run: RunId, step: int) -> JsonObject:
     kinds = ("created",) if step == 0 else ("committed", "refused", "parked", "unknown")
     found = [record for record in place.queries.audit(run)
              if record.get("step", 0) == step and record["kind"] in kinds]
-    if found:
-        return found[-1]  # a parked step that a person allowed has two: what came of it counts
+    asked = [record for record in found if record.get("call") or step == 0]
+    if asked:
+        return asked[-1]  # a parked step that a person allowed has two: what came of it counts
     steps = place.queries.head(run).spent.steps
     raise SetupError(f"run {run} has no step {step}; it has steps 1 to {steps}")
 

@@ -37,7 +37,8 @@ def status_document(place: Place, run: RunId) -> JsonObject:
         "exit_code": exit_code(head), "goal": place.queries.launch(run).goal,
         "step": head.spent.steps, "state_version": head.version,
         "reason": head.stopped.reason if head.stopped else None,
-        "git": head.state.get("source_authority"), "criteria": head.state.get("criteria"),
+        "git": head.state.get("source_authority"), "worktree": str(place.worktree(run)),
+        "criteria": head.state.get("criteria"),
         "waiting": [_waiting(item) for item in place.queries.confirmations(run)
                     if item["status"] == "open"],
         "usage": {"tokens": head.spent.tokens, "cost_usd": head.spent.usd,
@@ -52,7 +53,7 @@ def _show(place: Place, run: RunId) -> None:
     line(f"  {_phase(place, head)}"
          + (f": {head.stopped.reason}" if head.stopped else "")
          + f" (step {head.spent.steps}, version {head.version})")
-    if place.queries.effect(run) and not _held(place, run):
+    if place.queries.effect(run) and not _at_work(place, run):
         line("  one action is open: whether it was done is not known. The state is intact.")
     table([("  " + mark({"verified": True, "failing": False}.get(str(item.get("finding")))), id,
             f"{item['finding']} {_when(item)}") for id, item in _criteria(head)])
@@ -60,6 +61,8 @@ def _show(place: Place, run: RunId) -> None:
         if item["status"] == "open":
             line(f"  waits for you: {item['id']} {item['kind']}: {item['summary']}")
     line(f"  {_spent(head.spent)}")
+    if head.stopped is None or head.stopped.why in (Stop.WAITING, Stop.LIMIT, Stop.STUCK):
+        line(f"  worktree: {place.worktree(run)}")
     next_commands(*next_steps(place, head))
 
 
@@ -85,16 +88,18 @@ def _criteria(head: Head) -> list[tuple[str, JsonObject]]:
 def _phase(place: Place, head: Head) -> str:
     if head.stopped:
         return head.stopped.why.value
-    if _held(place, head.run):
+    if _at_work(place, head.run):
         return "running"
     if place.queries.effect(head.run) is None:
         return "paused"
     return "stopped without saying so" if place.queries.holder(head.run) else "interrupted"
 
 
-def _held(place: Place, run: RunId) -> bool:
-    holder = place.queries.holder(run)
-    return holder is not None and alive(holder) is not False
+def _at_work(place: Place, run: RunId) -> bool:
+    """Whether a controller is at work: one that stands still does not renew its lease."""
+    holder, until = place.queries.holder(run), place.queries.held_until(run)
+    return (holder is not None and until is not None and place.clock.now() < until
+            and alive(holder) is not False)
 
 
 def next_steps(place: Place, head: Head) -> tuple[str, ...]:
@@ -102,7 +107,7 @@ def next_steps(place: Place, head: Head) -> tuple[str, ...]:
     name = place.named(head.run)
     if head.stopped is None:
         log = (f"oneshot log{name}",)
-        return log if _held(place, head.run) else (f"oneshot resume{name}", *log)
+        return log if _at_work(place, head.run) else (f"oneshot resume{name}", *log)
     match head.stopped.why:
         case Stop.FINISHED:
             return (f"git log -p oneshot/{head.run}", f"oneshot report{name}")
@@ -113,8 +118,9 @@ def next_steps(place: Place, head: Head) -> tuple[str, ...]:
             return (f"oneshot resume{name} {_more(head.stopped.reason)}", f"oneshot log{name}")
         case Stop.STUCK:
             return (f"oneshot log{name}", f"oneshot resume{name}")
-        case Stop.ABORTED | Stop.MOVED:
-            return (f"oneshot log{name}", f"oneshot rollback --to STEP{name}")
+        case Stop.ABORTED | Stop.MOVED as why:
+            back = "rollback --to" if why is Stop.ABORTED else "fork --from"
+            return (f"oneshot log{name}", f"oneshot {back} STEP{name}")
 
 
 def _answers(place: Place, head: Head, item: JsonObject) -> tuple[str, ...]:

@@ -25,12 +25,10 @@ class Tidy:
 
     place: Place
     snapshots: Snapshots | None = None
-    count: int = 0
 
     def written(self, run: RunId) -> None:
         """Take notice of a new audit record; now and then, tidy up."""
-        self.count += 1
-        if self.snapshots and self.count % EVERY == 0:
+        if self.snapshots and self.place.queries.last_number(run) % EVERY == 0:
             try:
                 self.snapshots.prune(_kept(self.place, run))
             except WorldError as fault:  # the run does not need it

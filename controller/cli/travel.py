@@ -1,14 +1,16 @@
 """What the commands that go back in time share: the points of a run, and steps of our own."""
 
 from controller.cli.house import House
-from controller.cli.place import Place
+from controller.cli.place import Place, branch_of
 from controller.cli.tidy import KEPT
 from controller.cli.wiring import build, journal
 from controller.core.canonical import JsonObject, entries
-from controller.core.errors import ModelUnusable, SetupError
+from controller.core.errors import ModelUnusable, SetupError, WorldError
 from controller.core.head import Head, Lease, RunId
+from controller.core.projection import tree_of
 from controller.core.records import Prompt, Reply
 from controller.loop import own
+from controller.repo import ABSENT
 from controller.report.narrator import action_line
 from controller.snapshots import Snapshots
 from controller.store.points import Point
@@ -29,14 +31,23 @@ def take_back(place: Place, lease: Lease, point: Point, reason: str) -> Head:
     Raises SetupError when the snapshot of that point is not kept any more.
     """
     store, fixed = journal(place), place.queries.launch(lease.run)
-    require(House(place, fixed).worktree(lease.place), point)
+    require(House(place, fixed).worktree(lease.worktree), point)
     ctl = build(place, fixed, Nobody(), store, lease)
     head = store.head(lease.run)
     action: JsonObject = {
-        "kind": "restore", "step": point.step, "version": point.version, "state": point.state,
+        "kind": "restore", "step": point.step, "state": point.state,
         "tree": point.snapshot.tree, "extras": point.snapshot.extras,
         "observation": point.observation, "heard": point.heard, "reason": reason}
-    return own(ctl, lease, head, ctl.authority.observe(head), action, store.open_effect(lease.run))
+    given_up = store.open_effect(lease.run)
+    if given_up:  # a Git commit that was not delivered yet must not come along with the next
+        repo, ref = House(place, fixed).bare(), f"refs/heads/{branch_of(lease.run)}"
+        repo.unlock(ref)
+        repo.move_ref(ref, given_up.source.head, repo.ref(ref) or ABSENT)
+    after = own(ctl, lease, head, ctl.authority.observe(head), action, given_up)
+    if tree_of(after.state) != point.snapshot.tree:
+        raise WorldError(f"the worktree could not be brought back to step {point.step}: "
+                         f"{after.observation}")
+    return after
 
 
 def require(snapshots: Snapshots, point: Point) -> None:
@@ -49,7 +60,8 @@ def require(snapshots: Snapshots, point: Point) -> None:
 def external_since(place: Place, run: RunId, step: int) -> list[str]:
     """What changed something outside the worktree after a step, a line each."""
     found = [f"step {record['step']}: {action_line(record)}" for record in place.queries.audit(run)
-             if record.get("effect_class") == "external" and record["kind"] == "committed"
+             if record.get("effect_class") == "external"
+             and record["kind"] in ("committed", "abandoned")
              and int(str(record["step"])) > step]
     open_one = place.queries.effect(run)
     if open_one and open_one.get("effect_class") == "external":

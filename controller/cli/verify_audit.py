@@ -18,11 +18,15 @@ from controller.store.health import Health, file_fault, health
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.pass_context
 def command(context: click.Context, name: str | None, file: Path | None, as_json: bool) -> None:
-    """Check the hash chain of a run's audit trail, and that what it names is there."""
+    """Check the hash chain of a run's audit trail, and that what it names is there.
+
+    The record is checked; audit.jsonl, which is written from it, only with --file.
+    """
     if file:
         fault = file_fault(file)
         found: JsonObject = {"schema": "oneshot/audit@1", "file": str(file), "fault": fault}
-        _tell(found, [fault or f"{file}: the chain holds"], as_json)
+        _tell(found, [fault or f"{file}: {len(file.read_bytes().splitlines())} records, the chain "
+                      "holds"], as_json)
         context.exit(1 if fault else 0)
     place = open_place(context.obj, from_environment())
     run = place.run(name)

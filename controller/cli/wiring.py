@@ -40,8 +40,8 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
 
     rules, user = of_documents(launch.documents).rules, place.user
     house = House(place, launch)
-    snapshots = house.worktree(lease.place if lease else 0)
-    shell = Shell(_here(rules.policy, place), house.scratch(lease.place if lease else 0),
+    snapshots = house.worktree(lease.worktree if lease else 0)
+    shell = Shell(_here(rules.policy, place), house.scratch(lease.worktree if lease else 0),
                   house.mark)
     base, repo = launch.base, snapshots.repo
     git = Git(snapshots, user, branch_of(launch.run), base, place.clock)
@@ -98,7 +98,7 @@ def _claude(settings: Settings, config: ModelConfig, folder: Path, _root: Path) 
     from adapters.child import Child
     from adapters.claude_cli import ClaudeCli
 
-    keys = _held(settings, "ANTHROPIC_API_KEY") or _held(settings, "CLAUDE_CODE_OAUTH_TOKEN")
+    keys = _key_in(settings, "ANTHROPIC_API_KEY") or _key_in(settings, "CLAUDE_CODE_OAUTH_TOKEN")
     child = Child(_binary(settings, config, "claude"), folder, config.total_timeout,
                   config.idle_timeout, str(folder.parent))
     return ClaudeCli(child, config.model, keys, settings.home, settings.path, config.base_url,
@@ -112,7 +112,7 @@ def _codex(settings: Settings, config: ModelConfig, folder: Path, _root: Path) -
     # Silence is no sign with codex: it writes one event an answer. Its own stream clock is set.
     child = Child(_binary(settings, config, "codex"), folder, config.total_timeout, None,
                   str(folder.parent))
-    return CodexCli(child, config.model, _held(settings, "OPENAI_API_KEY"), settings.home,
+    return CodexCli(child, config.model, _key_in(settings, "OPENAI_API_KEY"), settings.home,
                     settings.path, config.base_url, config.idle_timeout)
 
 
@@ -159,7 +159,7 @@ def _binary(settings: Settings, config: ModelConfig, program: str) -> str:
     return found
 
 
-def _held(settings: Settings, name: str) -> dict[str, str]:
+def _key_in(settings: Settings, name: str) -> dict[str, str]:
     return {name: settings.keys[name]} if name in settings.keys else {}
 
 

@@ -165,7 +165,6 @@ class Restore:
     """
 
     step: int
-    version: int
     state: JsonObject
     tree: str
     extras: str

@@ -75,7 +75,7 @@ class Environment:
 @dataclass(frozen=True, slots=True)
 class External:
     """A command that changes something outside the worktree, and the probe that tells whether it
-    has: exit 0: it happened, 1: it did not, anything else: nobody can tell.
+    has: exit 0: it happened, 3: it did not, anything else: nobody can tell.
     """
 
     command: Command
@@ -97,8 +97,11 @@ class Policy:
     external: tuple[External, ...] = ()
 
     def listed(self, command: Command) -> External | None:
-        """The external command that this command line is, word for word, if it is one."""
-        return next((item for item in self.external if item.command.argv == command.argv), None)
+        """The external command that this command line is, word for word, if it is one: as a line
+        for the shell or as its list of arguments.
+        """
+        lines = {str(command), str(command).strip()}
+        return next((item for item in self.external if str(item.command) in lines), None)
 
     def protects(self, path: str, *, new: bool) -> bool:
         """Whether a person must agree to a change of this file.

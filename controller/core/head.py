@@ -76,13 +76,12 @@ class Owner:
 class Lease:
     """The right to step a run. `token` grows with each; a write with an old one is refused.
 
-    `place` numbers the worktree: a holder that may still be alive keeps his, and another is made.
+    `worktree` is its number: a holder that may still be alive keeps his, and another is made.
     """
 
     run: RunId
     token: int
-    owner: Owner
-    place: int = 0
+    worktree: int = 0
 
 
 @dataclass(frozen=True, slots=True)

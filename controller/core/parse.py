@@ -68,10 +68,10 @@ def _parse_own(document: JsonObject) -> Action:
     match document:
         case {"kind": "adopt", "commit": str(commit)}:
             return Adopt(commit)
-        case {"kind": "restore", "step": int(step), "version": int(version), "state": dict(state),
+        case {"kind": "restore", "step": int(step), "state": dict(state),
               "tree": str(tree), "extras": str(extras), "observation": str(observation),
               "heard": int(heard), "reason": str(reason)}:
-            return Restore(step, version, state, tree, extras, observation, heard, reason)
+            return Restore(step, state, tree, extras, observation, heard, reason)
         case _:
             raise ValueError(f"BUG: the schema gate let the action {document['kind']!r} through")
 

@@ -124,7 +124,8 @@ class Store(Protocol):
         A person who has said whether it happened is believed where the world can't tell.
         """
 
-    def refuse(self, lease: Lease, head: Head, verdicts: tuple[Verdict, ...], call: Call) -> Head:
+    def refuse(self, lease: Lease, head: Head, verdicts: tuple[Verdict, ...], call: Call,
+               now: datetime) -> Head:
         """Record the refusal as the next observation; the model's state does not move."""
 
     def park(self, lease: Lease, candidate: Candidate, verdicts: tuple[Verdict, ...],

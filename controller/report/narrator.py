@@ -80,7 +80,7 @@ def _found(record: JsonObject) -> str:
     kind = str(record["effect_class"])
     does = _RECOVERY[kind, record["happened"]]
     return (f"found open: {action_line(record)} ({kind}): "
-            f"{first_line(str(record['text']), 120)}; {does}")
+            f"{first_line(str(record['text']), 240)}; {does}")
 
 
 def _said(record: JsonObject) -> str:
@@ -110,7 +110,6 @@ _TOLD: dict[str, Callable[[JsonObject], str]] = {
     "stopped": _stood,
     "resumed": _stood,
     "abandoned": lambda record: f"given up while it was open: {action_line(record)}",
-    "moved": lambda record: str(record["reason"]),
     "imported": lambda record: str(record["reason"]),
 }
 """Kind of record -> how it is told."""

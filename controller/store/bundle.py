@@ -7,6 +7,7 @@ the run's branch and snapshots, without what the base has).
 
 import io
 import json
+import os
 import re
 import tarfile
 from collections.abc import Iterator
@@ -16,7 +17,8 @@ from pathlib import Path
 
 from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries, members
 from controller.core.errors import Damaged, SetupError
-from controller.core.head import Launch, RunId, Stopped
+from controller.core.head import Launch, RunId, Stop, Stopped
+from controller.core.records import Snapshot
 from controller.store.ledger import keep, note, row_of
 from controller.store.rows import first_break, head_of, int_in, launch_of, object_in, stopped_json
 from controller.store.tables import AuditRow, ConfirmationRow, RunRow, Tables
@@ -38,6 +40,7 @@ class Bundle:
     audit: tuple[AuditRow, ...]
     artifacts: dict[str, bytes]
     repo: bytes
+    worktree: Snapshot  # as it was when the bundle was made: somebody may have worked in it
 
     @property
     def run(self) -> RunId:
@@ -50,14 +53,15 @@ class Bundle:
         return launch_of(self.launch)
 
 
-def gathered(tables: Tables, run: RunId, stopped: Stopped | None, repo: bytes) -> Bundle:
+def gathered(tables: Tables, run: RunId, stopped: Stopped | None, repo: bytes,
+             worktree: Snapshot) -> Bundle:
     """The bundle of a run as the tables have it, to stand still there for the reason `stopped`.
 
     Raises StateError for an unknown run.
     """
     row, audit = row_of(tables, run), tuple(tables.audit(run, 0))
     row = replace(row, head={**row.head, "stopped": stopped_json(stopped)}, holder=None, until=None,
-                  place=0)
+                  worktree=0)
     confirmations, effect = tables.confirmations(run), tables.effect(run)
     named = canonical([row.body for row in audit]) + canonical(effect) + canonical(
         [item.body for item in confirmations])
@@ -67,13 +71,11 @@ def gathered(tables: Tables, run: RunId, stopped: Stopped | None, repo: bytes) -
         if data is not None:
             artifacts[found] = data
     return Bundle(object_in(tables.launch(run)), row, effect, confirmations,
-                  tables.messages(run, 0), audit, artifacts, repo)
+                  tables.messages(run, 0), audit, artifacts, repo, worktree)
 
 
 def write(bundle: Bundle, place: Path) -> str:
     """Write the file and return its SHA-256. Nobody ever sees half of it."""
-    import os
-
     files = dict(_files(bundle))
     manifest: JsonObject = {
         "schema": "oneshot/bundle@1", "run": bundle.run, "base": bundle.fixed.base,
@@ -92,6 +94,11 @@ def write(bundle: Bundle, place: Path) -> str:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(place)
+        folder = os.open(place.absolute().parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
     finally:
         beside.unlink(missing_ok=True)
     return digest_bytes(place.read_bytes())
@@ -119,6 +126,7 @@ def read(place: Path) -> Bundle:
         raise SetupError(f"{place}: record.json or audit.jsonl is not as `oneshot export` writes "
                          f"it: {fault!r}") from fault
     _verify(place, bundle, manifest)
+    _verify_head(place, bundle)
     return bundle
 
 
@@ -130,26 +138,38 @@ def store(tables: Tables, bundle: Bundle, now: datetime, folder: str) -> None:
     row = bundle.row
     launch: JsonObject = {**bundle.launch, "folder": folder}
     with tables.transaction():
-        known = tuple(tables.audit(row.run, 0))
-        if [link.hash for link in known] != [link.hash for link in bundle.audit[:len(known)]]:
-            raise SetupError(f"there is a run {row.run} here that has gone another way than the "
-                             "bundle; nothing was imported")
+        known = fitting(tables, bundle)
         here = tables.run(row.run)
         token = max(row.token, here.token if here else 0) + 1
-        head = {**row.head, "heard": _messages(tables, bundle, known)}
         if here is None:
-            tables.create_run(replace(row, head=head, token=token), launch)
-        else:
-            tables.put_run(replace(row, head=head, token=token))
+            tables.create_run(row, launch)
+        head = {**row.head, "heard": _messages(tables, bundle, known)}
+        for item in bundle.confirmations:
+            again = item.status == "approved"  # by whom, nobody here can tell
+            tables.put_confirmation(replace(item, status="open") if again else item)
+            if again:
+                head["stopped"] = stopped_json(Stopped(
+                    Stop.WAITING, f"{item.id} was answered elsewhere; it must be answered again"))
+        tables.put_run(replace(row, head=head, token=token))
         tables.put_effect(row.run, bundle.effect)
         for link in bundle.audit[len(known):]:
             tables.put_audit(link)
-        for item in bundle.confirmations:
-            tables.put_confirmation(item)
         for data in bundle.artifacts.values():
             keep(tables, data)
         note(tables, row.run, "imported", now, {
             "version": row.head["version"], "reason": "imported from a bundle; it goes on here"})
+
+
+def fitting(tables: Tables, bundle: Bundle) -> tuple[AuditRow, ...]:
+    """What the record has of the run already: the beginning of the bundle's audit trail.
+
+    Raises SetupError when it has gone another way.
+    """
+    known = tuple(tables.audit(bundle.run, 0))
+    if [link.hash for link in known] != [link.hash for link in bundle.audit[:len(known)]]:
+        raise SetupError(f"there is a run {bundle.run} here that has gone another way, or further, "
+                         "than the bundle; nothing was imported")
+    return known
 
 
 def _messages(tables: Tables, bundle: Bundle, known: tuple[AuditRow, ...]) -> int:
@@ -166,7 +186,7 @@ def _messages(tables: Tables, bundle: Bundle, known: tuple[AuditRow, ...]) -> in
 def _files(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
     row = bundle.row
     yield "record.json", canonical({
-        "launch": bundle.launch, "effect": bundle.effect,
+        "launch": bundle.launch, "effect": bundle.effect, "worktree": asdict(bundle.worktree),
         "row": {"run": row.run, "head": row.head, "token": row.token},
         "confirmations": [{"id": item.id, "status": item.status, "body": item.body}
                           for item in bundle.confirmations],
@@ -216,7 +236,19 @@ def _bundle(record: JsonObject, files: dict[str, bytes]) -> Bundle:
                        str(link["hash"])) for link in links),
         {name.removeprefix("artifacts/"): data for name, data in files.items()
          if name.startswith("artifacts/")},
-        files["repo.bundle"])
+        files["repo.bundle"],
+        Snapshot(str(entries(record["worktree"])["tree"]),
+                 str(entries(record["worktree"])["extras"])))
+
+
+def _verify_head(place: Path, bundle: Bundle) -> None:
+    """The head is where the audit trail ends: nothing is proved by what is written into it."""
+    points = [link.body for link in bundle.audit if link.body["kind"] in ("created", "committed")]
+    head, last = bundle.row.head, points[-1]
+    stopped = entries(head["stopped"]).get("why")
+    if head["version"] != last["version"] or str(last["state"]) not in bundle.artifacts or (
+            stopped == Stop.FINISHED.value and entries(last["stopped"]).get("why") != stopped):
+        raise SetupError(f"{place}: the head of the run is not where its audit trail ends")
 
 
 def _verify(place: Path, bundle: Bundle, manifest: JsonObject) -> None:

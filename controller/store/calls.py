@@ -39,6 +39,13 @@ def answered(tables: Tables, run: RunId, question: str) -> None:
             tables.put_confirmation(replace(row, status="used"))
 
 
+def drop(tables: Tables, run: RunId) -> None:
+    """Nobody needs an answer to what is open: the run is at another point now."""
+    for row in tables.confirmations(run):
+        if row.status != "used":
+            tables.put_confirmation(replace(row, status="used"))
+
+
 def charge(head: Head, call: Call) -> Spent:
     """What the run has spent with this call. A granted one was paid for when it was made."""
     return head.spent if call.grant else charged(head.spent, call.reply.usage)

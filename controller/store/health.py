@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,23 +31,43 @@ def health(queries: Queries, run: RunId) -> Health:
     """Look at all that a run has in the record."""
     faults: list[str] = []
     number, last, point = 0, "", -1
-    try:
+    broken = None
+    with _told(faults):
         broken = queries.broken_link(run)
-        if broken is not None:
-            faults.append(_BREAK.format(broken))
-        for record in queries.audit(run):
-            lost = [f"record {record['number']}: its {name} ({digest[:12]}) is lost or changed"
-                    for name, digest in _named(record) if not _kept(queries, digest)]
-            faults += lost
-            number, last = number + 1, str(record["hash"])
-            if "state" in record and not lost and (broken is None or number < broken):
-                point = int(str(record.get("step", 0)))
+    if broken is not None:
+        faults.append(_BREAK.format(broken))
+    for number, record in _records(queries, run, faults):
+        lost = [f"record {number}: its {name} ({digest[:12]}) is lost or changed"
+                for name, digest in _named(record) if not _kept(queries, digest)]
+        faults += lost
+        last = str(record["hash"])
+        if "state" in record and not lost and (broken is None or number < broken):
+            point = int(str(record.get("step", 0)))
+    with _told(faults):
         queries.head(run)
-    except ControllerError as fault:
-        faults.append(str(fault))
     rest = (f"the state after step {point} is whole: `oneshot fork --from {point} {run}` goes on "
             "from there" if point >= 0 else "no state of it is whole")
     return Health(number, last, tuple(faults), rest)
+
+
+@contextmanager
+def _told(faults: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except ControllerError as fault:
+        faults.append(str(fault))
+
+
+def _records(queries: Queries, run: RunId,
+             faults: list[str]) -> Iterator[tuple[int, JsonObject]]:
+    """Every record that can be read, with its number; of the others, why not."""
+    number, end = 0, queries.last_number(run)
+    while number < end:
+        with _told(faults):
+            for record in queries.audit(run, number):
+                number += 1
+                yield number, record
+        number += 1  # past the one that can't be read
 
 
 def file_fault(file: Path) -> str | None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from controller.core.action import Commit, identity, touched
+from controller.core.action import Commit, EffectClass, Restore, identity, touched
 from controller.core.aim import Aim
 from controller.core.budget import performed, refused, rested
 from controller.core.canonical import JsonObject, canonical, digest, entries
@@ -19,7 +19,7 @@ from controller.core.errors import LeaseLost, StaleHead, StateError
 from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Stop, Stopped
 from controller.core.observation import first_line, whole
 from controller.core.ports import Alive
-from controller.core.projection import corrected
+from controller.core.projection import corrected, tree_of
 from controller.core.records import (
     Call,
     Candidate,
@@ -60,8 +60,8 @@ class Journal:
             note(self.tables, launch.run, "created", launch.at, {
                 "version": head.version, "goal": launch.goal, "base": launch.base,
                 "documents": digest(launch.documents), "observation": head.observation,
-                "state": digest(head.state), "extras": head.extras, **({"from": origin}
-                                                                        if origin else {}),
+                "state": digest(head.state), **({"from": origin} if origin else {}),
+                "outcome": {"status": "done", "tree": tree_of(head.state), "extras": head.extras},
                 "evidence": [effects.evidence_json(item) for item in baseline]})
             for data in (canonical(head.state), *(item.output for item in baseline)):
                 keep(self.tables, data)
@@ -118,7 +118,8 @@ class Journal:
             self._advance(row, head, facts.now)  # as it was shown: the base of the effect
         return effect
 
-    def refuse(self, lease: Lease, head: Head, verdicts: tuple[Verdict, ...], call: Call) -> Head:
+    def refuse(self, lease: Lease, head: Head, verdicts: tuple[Verdict, ...], call: Call,
+               now: datetime) -> Head:
         objections = "\n".join(f"- {objection}" for verdict in verdicts
                                for objection in verdict.objections)
         told = corrected(head, f"Your answer was refused, and nothing happened:\n{objections}")
@@ -127,8 +128,8 @@ class Journal:
             row = self._held(lease, head.version)
             calls.keep_call(self.tables, call)
             calls.use(self.tables, lease.run, call)
-            self._advance(row, after, call.at)
-            note(self.tables, lease.run, "refused", call.at, {
+            self._advance(row, after, now)
+            note(self.tables, lease.run, "refused", now, {
                 "version": head.version, "step": after.spent.steps,
                 "call": calls.recorded(self.tables, lease.run, call),
                 "verdicts": effects.verdicts_json(verdicts),
@@ -167,10 +168,11 @@ class Journal:
         asked = _doubtful(effect)
         with self._writing(lease.run):
             head = rows.head_of(self._own(lease).head)
-            for row in self.tables.confirmations(lease.run):
+            external = effect.aim.effect_class is EffectClass.EXTERNAL
+            for row in self.tables.confirmations(lease.run) if external else ():
                 if row.id == asked and remains.happened is None and row.status in _SAID:
-                    remains = Remains(_SAID[row.status], "a person says that it "
-                                      + ("happened" if _SAID[row.status] else "did not happen"))
+                    remains = _SAID[row.status]
+                    calls.answered(self.tables, lease.run, asked)  # said of what was, and once
             note(self.tables, lease.run, "found", now, {
                 "version": head.version, "step": head.spent.steps, "effect": effect.id,
                 "action": effect.candidate.transition.document["action"],
@@ -214,7 +216,8 @@ class Journal:
                 ask(self.tables, lease.run, f"q{base.spent.steps}", "question", {
                     "summary": step.stopped.reason, "asked": now.isoformat()})
             self.tables.put_effect(lease.run, None)
-            calls.answered(self.tables, lease.run, _doubtful(step.effect))
+            if isinstance(step.effect.candidate.transition.action, Restore):
+                calls.drop(self.tables, lease.run)
             self._advance(row, after, now)
             note(self.tables, lease.run, "committed", now, effects.step_json(
                 step, after, entries(effect["call"]), state))
@@ -235,7 +238,8 @@ class Journal:
             self._advance(self._held(lease, head.version), after, now)
             note(self.tables, lease.run, "stopped" if stopped else "resumed", now, {
                 "version": head.version, "step": spent.steps,
-                "stopped": rows.stopped_json(stopped or head.stopped)})
+                "stopped": rows.stopped_json(stopped or head.stopped),
+                "before": rows.stopped_json(head.stopped)})
         return after
 
     @contextmanager
@@ -264,8 +268,9 @@ class Journal:
                                     until=(now + LEASE).isoformat()))
 
 
-_SAID = {"approved": True, "declined": False}
-"""What a person's answer to the question of an unknown outcome means: did it happen?"""
+_SAID = {"approved": Remains(True, "a person says that it happened"),
+         "declined": Remains(False, "a person says that it did not happen")}
+"""What a person's answer to the question of an unknown outcome means."""
 
 
 def _doubtful(effect: Effect) -> str:

@@ -39,11 +39,11 @@ class Held:
         """The lease. Raises LeaseLost naming the holder when another one binds."""
         with self.tables.transaction():
             row = row_of(self.tables, self.run)
-            place = self._place(row)
-            self.lease = Lease(self.run, row.token + 1, self.owner, place)
+            worktree = self._worktree(row)
+            self.lease = Lease(self.run, row.token + 1, worktree)
             self.tables.put_run(replace(
-                row, token=self.lease.token, holder=rows.owner_json(self.owner), place=place,
-                until=(self.now + LEASE).isoformat()))
+                row, token=self.lease.token, holder=rows.owner_json(self.owner),
+                worktree=worktree, until=(self.now + LEASE).isoformat()))
         return self.lease
 
     def __exit__(self, *_: object) -> None:
@@ -53,21 +53,22 @@ class Held:
             if self.lease and row.token == self.lease.token:
                 self.tables.put_run(replace(row, holder=None, until=None))
 
-    def _place(self, row: RunRow) -> int:
-        """The worktree that the lease is for: another one when the last holder may wake up in his.
+    def _worktree(self, row: RunRow) -> int:
+        """The number of the worktree of a new lease: another one when the last holder may wake up
+        in his.
 
         Raises LeaseLost while his lease binds.
         """
         if not row.holder:
-            return row.place
+            return row.worktree
         holder = rows.owner_of(row.holder)
         if self.alive(holder) is False:
-            return row.place
+            return row.worktree
         if row.until and self.now < datetime.fromisoformat(row.until):
-            raise LeaseLost(held(self.run, holder))
+            raise LeaseLost(held_by(self.run, holder))
         return row.token + 1
 
 
-def held(run: RunId, holder: Owner) -> str:
+def held_by(run: RunId, holder: Owner) -> str:
     """That a run is held, in a sentence."""
     return f"run {run} is held by {holder}; wait for it or stop it"

@@ -66,6 +66,9 @@ class MemoryTables:
         chain = self.rows.audit.get(run)
         return chain[-1] if chain else None
 
+    def last_number(self, run: str) -> int:
+        return len(self.rows.audit.get(run, []))
+
     def audit(self, run: str, after: int) -> Iterator[AuditRow]:
         return iter(self.rows.audit.get(run, [])[after:])
 

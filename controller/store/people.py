@@ -22,8 +22,7 @@ class Desk:
     def say(self, run: RunId, text: str, now: datetime) -> int:
         with self.tables.transaction():
             row = row_of(self.tables, run)
-            if head_finished(row):
-                raise SetupError(f"run {run} is finished; nobody would hear it")
+            _still_here(row)
             message = self.tables.put_message(run, text, now.isoformat())
             note(self.tables, run, "said", now, {"message": message, "text": text})
             for asked in self.tables.confirmations(run):
@@ -35,7 +34,9 @@ class Desk:
     def answer(self, run: RunId, confirmation: str, *, approve: bool, reason: str,
                now: datetime) -> None:
         with self.tables.transaction():
-            row, asked = row_of(self.tables, run), _open(self.tables, run, confirmation, "action")
+            row = row_of(self.tables, run)
+            _still_here(row)
+            asked = _open(self.tables, run, confirmation, "action")
             head = rows.head_of(row.head)
             self.tables.put_confirmation(
                 replace(asked, status="approved" if approve else "declined"))
@@ -47,7 +48,9 @@ class Desk:
 
     def decide(self, run: RunId, question: str, *, happened: bool, now: datetime) -> None:
         with self.tables.transaction():
-            row, asked = row_of(self.tables, run), _open(self.tables, run, question, "unknown")
+            row = row_of(self.tables, run)
+            _still_here(row)
+            asked = _open(self.tables, run, question, "unknown")
             self.tables.put_confirmation(
                 replace(asked, status="approved" if happened else "declined"))
             head = rows.head_of(row.head)
@@ -59,10 +62,15 @@ class Desk:
         self.tables.put_run(replace(row, head=rows.head_json(replace(head, stopped=None))))
 
 
-def head_finished(row: RunRow) -> bool:
-    """Whether the run has ended for good."""
+_OVER = {Stop.FINISHED: "is finished", Stop.ABORTED: "was ended",
+         Stop.MOVED: "goes on elsewhere"}
+
+
+def _still_here(row: RunRow) -> None:
+    """Raise SetupError for a run that nobody here goes on with."""
     stopped = rows.head_of(row.head).stopped
-    return stopped is not None and stopped.why is Stop.FINISHED
+    if stopped is not None and stopped.why in _OVER:
+        raise SetupError(f"run {row.run} {_OVER[stopped.why]}; nobody would hear it")
 
 
 _ANSWERED_BY = {"action": "`oneshot approve` or `oneshot deny`", "question": "`oneshot say`",

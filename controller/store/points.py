@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from controller.core.canonical import JsonObject, JsonValue, digest_bytes, entries
 from controller.core.changes import changes, leaves, value_at
-from controller.core.errors import SetupError, StateError
+from controller.core.errors import Damaged, SetupError, StateError
 from controller.core.head import RunId
 from controller.core.pointer import split
 from controller.core.projection import tree_of
@@ -42,13 +43,19 @@ def points(queries: Queries, run: RunId) -> Iterator[Point]:
             yield _point(queries, record)
 
 
+def last_point(queries: Queries, run: RunId) -> Point:
+    """The newest point of a run: what its head was before anything that is open now."""
+    records = [record for record in queries.audit(run) if record["kind"] in _POINTS]
+    return _point(queries, records[-1])
+
+
 def point_at(queries: Queries, run: RunId, step: int) -> Point:
     """The point after a step; of one that committed nothing, the point before it.
 
     Raises SetupError for a step that the run has not taken.
     """
     found, last = None, 0
-    for record in queries.audit(run):  # and not the head: it may be damaged
+    for record in _readable(queries, run):  # and not the head: it may be damaged
         number = int_in(record.get("step", 0))
         last = max(last, number)
         own = record["kind"] == "committed" and not record["call"]  # between two steps
@@ -57,6 +64,12 @@ def point_at(queries: Queries, run: RunId, step: int) -> Point:
     if found is None or step > last:
         raise SetupError(f"run {run} has no step {step}; it has steps 0 (its start) to {last}")
     return _point(queries, found)
+
+
+def _readable(queries: Queries, run: RunId) -> Iterator[JsonObject]:
+    """The records of a run up to the first that is damaged."""
+    with suppress(Damaged):
+        yield from queries.audit(run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +91,15 @@ def blame(queries: Queries, run: RunId, path: str) -> tuple[Blame, ...]:
     try:
         keys = split(path)
         now = value_at(queries.head(run).state, keys)
-    except (ValueError, KeyError) as fault:
-        raise SetupError(f"{path}: expected a path of the state as /facts/name, and there is "
-                         f"nothing at {fault}") from None
+    except ValueError as fault:
+        raise SetupError(f"{fault}: a path of the state, such as /facts/name") from None
+    except KeyError as fault:
+        raise SetupError(f"{path}: the state has nothing there: no {fault}") from None
     set_by: dict[str, Point] = {}
     before: JsonObject = {}
     for point in points(queries, run):
         for change in changes(before, point.state):
-            if change.path.startswith(path) or path.startswith(change.path):
+            if _related(change.path, path):
                 set_by.update((f"{change.path}{below}", point)
                               for below, _ in leaves(change.new))
         before = point.state
@@ -103,14 +117,20 @@ def _source(path: str, record: JsonObject) -> str:
     if record["kind"] == "created":
         origin = entries(record.get("from"))
         return f"taken over from {origin['run']}" if origin else "set when the run began"
-    if any(change.path.startswith(path) or path.startswith(change.path)
-           for change in changes({}, entries(record["patch"]))):
+    if any(_related(change.path, path) for change in changes({}, entries(record["patch"]))):
         return f"the model's patch (reply {str(entries(record['call'])['reply'])[:12]})"
     for item in map(entries, evidence_of(record)):
-        if path.startswith(f"/criteria/{item['subject']}"):
+        if _related(path, f"/criteria/{item['subject']}"):
             return f"{item['authority']}: {item['source']}"
     kind = entries(record["action"])["kind"]
+    if kind == "restore":
+        return f"restored from step {entries(record['action'])['step']}"
     return f"the controller, from what its {kind} action came to"
+
+
+def _related(one: str, other: str) -> bool:
+    """Whether one path is the other, or leads through it."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
 def evidence_of(record: JsonObject) -> list[JsonValue]:
@@ -127,7 +147,7 @@ def _point(queries: Queries, record: JsonObject) -> Point:
                          " says what is left")
     state: JsonObject = json.loads(kept)
     outcome = entries(record.get("outcome"))
-    extras = outcome.get("extras", record.get("extras", ""))
+    extras = outcome.get("extras", "")
     return Point(int_in(record.get("step", 0)), int_in(record["version"]), state,
                  Snapshot(tree_of(state), str(extras)), str(record["observation"]),
                  int_in(record.get("heard", 0)), record)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from controller.core.canonical import JsonObject
 from controller.core.head import Head, Launch, Owner, RunId
@@ -35,8 +36,7 @@ class Queries:
 
     def last_number(self, run: RunId) -> int:
         """The number of the newest audit record; 0 when there is none."""
-        last = self.tables.last_audit(run)
-        return last.number if last else 0
+        return self.tables.last_number(run)
 
     def artifact(self, digest: str) -> bytes | None:
         return self.tables.artifact(digest)
@@ -48,6 +48,11 @@ class Queries:
     def holder(self, run: RunId) -> Owner | None:
         holder = row_of(self.tables, run).holder
         return owner_of(holder) if holder else None
+
+    def held_until(self, run: RunId) -> datetime | None:
+        """When the run's lease runs out, unless its holder renews it."""
+        until = row_of(self.tables, run).until
+        return datetime.fromisoformat(until) if until else None
 
     def effect(self, run: RunId) -> JsonObject | None:
         """The effect that is begun and not settled, as it is kept."""

@@ -38,7 +38,7 @@ def _head_of(row: JsonObject) -> Head:
         RunId(str(row["run"])), int_in(row["version"]), object_in(row["state"]),
         str(row["observation"]), str(row["before"]),
         Spent(**cast("Any", row["spent"])),  # as asdict wrote it
-        int_in(row["heard"]), str(row.get("extras", "")), _stopped_of(row["stopped"]))
+        int_in(row["heard"]), str(row.get("extras", "")), stopped_of(row["stopped"]))
 
 
 def stopped_json(stopped: Stopped | None) -> JsonValue:
@@ -92,7 +92,8 @@ def link_hash(prev: str, body: JsonObject) -> str:
     return digest_bytes(prev.encode() + canonical(body))
 
 
-def _stopped_of(row: JsonValue) -> Stopped | None:
+def stopped_of(row: JsonValue) -> Stopped | None:
+    """What `stopped_json` wrote."""
     if not isinstance(row, dict):
         return None
     return Stopped(Stop(str(row["why"])), str(row["reason"]))

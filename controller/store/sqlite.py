@@ -54,9 +54,9 @@ class SqliteTables:
         return tuple(run for (run,) in self._rows(sql.RUNS, ()))
 
     def run(self, run: str) -> RunRow | None:
-        for head, token, holder, until, place in self._rows(sql.RUN, (run,)):
+        for head, token, holder, until, worktree in self._rows(sql.RUN, (run,)):
             return RunRow(run, _read(head, run, "head"), token,
-                          _read(holder, run, "holder") if holder else None, until, place)
+                          _read(holder, run, "holder") if holder else None, until, worktree)
         return None
 
     def launch(self, run: str) -> JsonObject | None:
@@ -85,6 +85,11 @@ class SqliteTables:
         for row in self._rows(sql.LAST_AUDIT, (run,)):
             return _audit(row)
         return None
+
+    def last_number(self, run: str) -> int:
+        for (number,) in self._rows(sql.LAST_NUMBER, (run,)):
+            return int(number or 0)
+        return 0
 
     def audit(self, run: str, after: int) -> Iterator[AuditRow]:
         for row in self._rows(sql.AUDIT, (run, after)):
@@ -137,7 +142,8 @@ def open_tables(path: Path) -> SqliteTables:
 def _make(path: Path) -> None:
     """Make a database aside and move it into place: nobody ever sees half of one.
 
-    Not with a write-ahead log yet: closing one swallows the errors of its last checkpoint.
+    It gets its write-ahead log when all is in it: closing a log swallows the errors of its last
+    checkpoint.
     """
     aside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
     connection = sqlite3.connect(aside, isolation_level=None)
@@ -145,6 +151,7 @@ def _make(path: Path) -> None:
         for pragma in sql.MAKING:
             connection.execute(pragma)
         _migrate(connection, aside)
+        connection.execute("PRAGMA journal_mode = WAL")
     with suppress(FileExistsError):  # somebody else was first, and his is as good
         os.link(aside, path)
     aside.unlink()
@@ -182,7 +189,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def _columns(row: RunRow) -> tuple[str, int, str | None, str | None, int, str]:
     holder = _text(row.holder) if row.holder else None
-    return _text(row.head), row.token, holder, row.until, row.place, row.run
+    return _text(row.head), row.token, holder, row.until, row.worktree, row.run
 
 
 def _text(value: JsonObject) -> str:

@@ -13,10 +13,10 @@ PRAGMAS = (
 RUNS = "SELECT run FROM run ORDER BY number"
 LAUNCH = "SELECT launch FROM run WHERE run = ?"
 CREATE_RUN = """
-INSERT INTO run (launch, head, token, holder, until, place, run) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO run (launch, head, token, holder, until, worktree, run) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
-RUN = "SELECT head, token, holder, until, place FROM run WHERE run = ?"
-PUT_RUN = "UPDATE run SET head = ?, token = ?, holder = ?, until = ?, place = ? WHERE run = ?"
+RUN = "SELECT head, token, holder, until, worktree FROM run WHERE run = ?"
+PUT_RUN = "UPDATE run SET head = ?, token = ?, holder = ?, until = ?, worktree = ? WHERE run = ?"
 
 EFFECT = "SELECT effect FROM effect WHERE run = ?"
 PUT_EFFECT = """
@@ -31,6 +31,7 @@ SELECT run, number, body, prev, hash FROM audit WHERE run = ? AND number > ? ORD
 LAST_AUDIT = """
 SELECT run, number, body, prev, hash FROM audit WHERE run = ? ORDER BY number DESC LIMIT 1
 """
+LAST_NUMBER = "SELECT max(number) FROM audit WHERE run = ?"
 PUT_AUDIT = "INSERT INTO audit (run, number, body, prev, hash) VALUES (?, ?, ?, ?, ?)"
 
 ARTIFACT = "SELECT data FROM artifact WHERE digest >= ? AND digest < ? || 'g' LIMIT 2"

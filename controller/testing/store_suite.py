@@ -10,9 +10,9 @@ from datetime import timedelta
 
 from controller.core.action import EffectClass
 from controller.core.aim import Aim
-from controller.core.errors import LeaseLost, StaleHead, StateError
+from controller.core.errors import LeaseLost, SetupError, StaleHead, StateError
 from controller.core.gates import admit
-from controller.core.head import Lease, Owner, RunId, Stop
+from controller.core.head import Lease, Owner, RunId, Stop, Stopped
 from controller.core.prompt import render
 from controller.core.records import Call, Candidate, Outcome, Remains, Status
 from controller.core.settle import settle
@@ -99,7 +99,7 @@ def a_frozen_holder_can_write_nothing_after_he_was_taken_over(tables: Tables) ->
                       lambda: world.store.renew(first, late),
                       lambda: world.store.check(first)):
             _raises(LeaseLost, write)
-        assert (first.place, second.place) == (0, 2)
+        assert (first.worktree, second.worktree) == (0, 2)
     assert world.store.open_effect(RUN) is not None
     assert len(list(world.queries.audit(RUN))) == before
 
@@ -110,21 +110,62 @@ def a_dead_holder_leaves_his_worktree_to_the_next(tables: Tables) -> None:
     world.open()
     world.store.lease(RUN, OTHER, MORNING).__enter__()
     with world.lease() as lease:
-        assert lease.place == 0
+        assert lease.worktree == 0
 
 
 def what_is_found_open_is_recorded_before_anything_is_done(tables: Tables) -> None:
     """A person's word counts where the world can't tell, and only there."""
     world, (lease, candidate, call) = _asked(tables)
-    effect = world.store.begin(lease, candidate, AIM, world.authority.observe(world.head), call)
+    outside = Aim(EffectClass.EXTERNAL, "deploy it", "it is there")
+    effect = world.store.begin(lease, candidate, outside, world.authority.observe(world.head), call)
     unknown = Remains(None, "nobody can tell")
     world.store.doubt(lease, effect, Outcome(Status.UNKNOWN, "?", effect.source), MORNING)
     assert world.store.find(lease, effect, unknown, MORNING) == unknown
     Desk(tables).decide(RUN, "u1", happened=False, now=MORNING)
-    assert world.store.find(lease, effect, unknown, MORNING).happened is False
     assert world.store.find(lease, effect, Remains(True, "seen"), MORNING).happened is True
+    assert world.store.find(lease, effect, unknown, MORNING).happened is False
     kinds = [record["kind"] for record in world.queries.audit(RUN)]
     assert kinds == ["created", "unknown", "found", "decided", "found", "found"]
+
+
+def what_a_person_said_of_an_outcome_counts_once(tables: Tables) -> None:
+    """He spoke of what had been; it may have happened since, and is asked about again."""
+    world, (lease, candidate, call) = _asked(tables)
+    outside = Aim(EffectClass.EXTERNAL, "deploy it", "it is there")
+    effect = world.store.begin(lease, candidate, outside, world.authority.observe(world.head), call)
+    unknown = Remains(None, "nobody can tell")
+    world.store.doubt(lease, effect, Outcome(Status.UNKNOWN, "?", effect.source), MORNING)
+    Desk(tables).decide(RUN, "u1", happened=False, now=MORNING)
+    found = [world.store.find(lease, effect, unknown, MORNING).happened for _ in range(2)]
+    assert found == [False, None]
+
+
+def nobody_wakes_a_run_that_does_not_go_on_here(tables: Tables) -> None:
+    """Neither a message nor an answer."""
+    world = World(tables=tables)
+    world.model.replies({"kind": "ask", "question": "Which?"})
+    world.go()
+    desk = Desk(tables)
+    for why in (Stop.MOVED, Stop.ABORTED):
+        with world.lease() as lease:
+            world.store.stop(lease, Stopped(why, "."), MORNING)
+        _raises(SetupError, lambda: desk.say(RUN, "The left one", MORNING))
+        _raises(SetupError, lambda: desk.answer(RUN, "q1", approve=True, reason="", now=MORNING))
+        _raises(SetupError, lambda: desk.decide(RUN, "u1", happened=True, now=MORNING))
+        assert world.head.stopped == Stopped(why, ".")
+
+
+def a_run_that_goes_on_elsewhere_leaves_its_open_effect_to_that_place(tables: Tables) -> None:
+    """Two controllers would do it."""
+    world, (lease, candidate, call) = _asked(tables)
+    effect = world.store.begin(lease, candidate, AIM, world.authority.observe(world.head), call)
+    world.store.stop(lease, Stopped(Stop.MOVED, "."), MORNING)
+    world.alive = False
+    head = world.go()
+    assert head.stopped == Stopped(Stop.MOVED, ".")
+    assert world.files.writes == []
+    assert world.store.open_effect(RUN) == replace(
+        effect, candidate=replace(effect.candidate, base=head))
 
 
 def a_lease_that_ran_out_is_taken_over(tables: Tables) -> None:
@@ -253,6 +294,9 @@ SUITE: tuple[Callable[[Tables], None], ...] = (
     a_frozen_holder_can_write_nothing_after_he_was_taken_over,
     a_dead_holder_leaves_his_worktree_to_the_next,
     what_is_found_open_is_recorded_before_anything_is_done,
+    what_a_person_said_of_an_outcome_counts_once,
+    nobody_wakes_a_run_that_does_not_go_on_here,
+    a_run_that_goes_on_elsewhere_leaves_its_open_effect_to_that_place,
     a_lease_that_ran_out_is_taken_over,
     an_effect_is_open_until_it_is_committed,
     an_open_effect_is_not_overwritten,

@@ -9,6 +9,7 @@ from controller.actions.hands import Hands
 from controller.authorities.runtime import Runtime
 from controller.core.action import Command, EffectClass
 from controller.core.aim import aim
+from controller.core.canonical import JsonObject
 from controller.core.contract import External, Policy
 from controller.core.errors import WorldError
 from controller.core.parse import parse
@@ -43,8 +44,8 @@ def deploy(bench: Bench) -> Effect:
 
 
 @pytest.mark.parametrize(("probe", "happened"), [
-    ("grep -q $ONESHOT_KEY $OUT", True), ("exit 1", False), ("exit 2", None), ("exit 127", None),
-    ("kill -9 $$", None), ("no-such-program", None)])
+    ("grep -q $ONESHOT_KEY $OUT", True), ("exit 3", False), ("exit 1", None),
+    ("exit 2", None), ("exit 127", None), ("kill -9 $$", None), ("no-such-program", None)])
 def test_the_probe_tells_whether_it_happened(
         external: Bench, probe: str, happened: bool | None) -> None:
     effect = deploy(external)
@@ -77,10 +78,14 @@ def test_without_a_probe_nobody_can_tell(external: Bench) -> None:
 def test_only_a_command_line_that_is_listed_word_for_word_is_external(external: Bench) -> None:
     policy = external.place.shell.policy
 
-    kinds = [aim(parse({"kind": "run", "shell": line}), "b", "t", policy).effect_class
-             for line in (DEPLOY, DEPLOY + " ")]
+    policy = replace(policy, external=(*policy.external, External(shell("./deploy.sh 'a b'"))))
+    actions: list[JsonObject] = [
+        {"kind": "run", "shell": DEPLOY}, {"kind": "run", "shell": DEPLOY + " "},
+        {"kind": "run", "argv": ["./deploy.sh", "a b"]}, {"kind": "run", "shell": "x; " + DEPLOY}]
 
-    assert kinds == [EffectClass.EXTERNAL, EffectClass.WORKSPACE]
+    kinds = [aim(parse(action), "b", "t", policy).effect_class for action in actions]
+
+    assert kinds == [EffectClass.EXTERNAL] * 3 + [EffectClass.WORKSPACE]
 
 
 @pytest.mark.parametrize(("happened", "status", "lines"), [

@@ -22,7 +22,7 @@ def place(checkout: Path, tmp_path: Path) -> Place:
 
 def test_the_last_records_keep_their_snapshots_and_older_ones_are_let_go_of(
         bench: Bench, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tidy, "EVERY", 6)
+    monkeypatch.setattr(tidy, "EVERY", 7)
     monkeypatch.setattr(tidy, "KEPT", 3)
     World(tables=place.tables).open()
     snapshots, taken = bench.place.snapshots, list[Snapshot]()

@@ -95,7 +95,7 @@ def test_a_rollback_past_an_external_effect_is_refused_unless_accepted(quick: Sh
     log = quick.repo.parent / "deployed"
     with (quick.repo / ".agent-contract/policy.yaml").open("a") as policy:
         policy.write(f'external:\n  - {{run: "echo $ONESHOT_KEY >> {log}", '
-                     f'probe: "grep -q $ONESHOT_KEY {log}"}}\n')
+                     f'probe: "grep -q $ONESHOT_KEY {log} || exit 3"}}\n')
     quick.oneshot("run", "--steps", "2", "--cassette", str(quick.replies(
         STEPS[0], {"action": {"kind": "run", "shell": f"echo $ONESHOT_KEY >> {log}"}})))
     assert len(log.read_text().splitlines()) == 1
@@ -165,7 +165,7 @@ def test_blame_names_the_step_the_owner_and_the_source(gone: Shop) -> None:
     assert all("the model's patch (reply " in line["source"] for line in model)
     assert (tree["step"], tree["owner"]) == (3, "controller")
     assert tree["source"] == "the controller, from what its run action came to"
-    assert (nothing.code, "there is nothing at" in nothing.err) == (2, True)
+    assert (nothing.code, "the state has nothing there: no 'none'" in nothing.err) == (2, True)
 
 
 def test_abort_ends_a_run_and_restore_takes_away_what_it_delivered(
@@ -237,7 +237,7 @@ def test_an_import_refuses_what_does_not_match_and_writes_nothing(
         assert other.oneshot("status").code == 2
     shutil.rmtree(other.repo / ".git")
     twice = gone.oneshot("import", str(bundle))
-    assert (twice.code, "was not exported" in twice.err) == (2, True)
+    assert (twice.code, "is here already, and goes on here" in twice.err) == (2, True)
 
 
 @pytest.mark.parametrize(("part", "old", "new", "says"), [

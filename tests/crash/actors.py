@@ -120,6 +120,10 @@ def at_boundary(countdown: Countdown) -> Callable[[], None]:
     return before
 
 
+def never() -> None:
+    """Let a controller come to no harm."""
+
+
 def _mortal(ctl: Controller, countdown: Countdown) -> Controller:
     from dataclasses import replace
 

@@ -29,12 +29,15 @@ FAULTS = ("SIGKILL", "SIGSTOP", "SIGTERM", "EIO", "ENOSPC")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One way of coming to harm: `where` is a boundary, a system call, or a moment."""
+    """One way of coming to harm: `where` is a boundary, a system call, or a moment; `first` is the
+    boundary of a death before it.
+    """
 
     scenario: str
     fault: str
     where: str
     number: int
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,12 @@ def boundaries(stage: Stage, step: int) -> list[tuple[int, str]]:
     return [(index, passed[index]) for index in range(starts[step - 1], starts[step])]
 
 
-def system_calls(stage: Stage) -> list[tuple[str, int]]:
-    """(name, how many) of every call of CALLS that the controller makes in a whole run."""
+def system_calls(stage: Stage, arguments: tuple[str, ...] = ()) -> list[tuple[str, int]]:
+    """(name, how many) of every call of CALLS that the controller makes in a whole run, or in
+    another command.
+    """
     log = stage.folder / "calls"
-    _traced(stage, "-o", str(log))
+    _traced(stage, "-o", str(log), arguments=arguments)
     counted = Counter(line.split("(")[0] for line in log.read_text().splitlines() if "(" in line)
     return sorted(counted.items())
 
@@ -85,8 +90,30 @@ def at_system_call(stage: Stage, case: Case) -> Harm:
                         f"inject={case.where}:{action}:when={case.number}"))
 
 
+def in_recovery(stage: Stage, case: Case) -> Harm:
+    """Kill when the second action is performed and nobody has written it down, then strike again
+    while that is being concluded.
+    """
+    pid = actors.start(stage, *actors.new(stage), before=actors.at_boundary(
+        Countdown(case.first, fault=_strike("SIGKILL"))))
+    actors.wait(stage, pid)
+    return Harm(actors.wait(stage, actors.start(stage, *actors.again(
+        stage), before=actors.at_boundary(Countdown(case.number, fault=_strike(case.fault))))))
+
+
+def in_rollback(stage: Stage, case: Case) -> Harm:
+    """Run to the end, then strike at a system call of a rollback to the start."""
+    actors.wait(stage, actors.start(stage, *actors.new(stage)))
+    return Harm(_traced(stage, "-o", "/dev/null", "-e",
+                        f"inject={case.where}:signal=KILL:when={case.number}",
+                        arguments=ROLLBACK))
+
+
+ROLLBACK = ("rollback", "--to", "0", "--accept-external")
+
+
 def at_random(stage: Stage, case: Case) -> Harm:
-    """Strike at a random moment of the first third of a second."""
+    """Strike at a random moment of its first 0.4 seconds, which are most of it."""
     import time
 
     pid = actors.start(stage, *actors.new(stage))
@@ -104,9 +131,9 @@ def _strike(fault: str) -> Callable[[str], None]:
     return strike
 
 
-def _traced(stage: Stage, *options: str) -> Ended:
+def _traced(stage: Stage, *options: str, arguments: tuple[str, ...] = ()) -> Ended:
     """A controller under strace, which is attached before it has done anything."""
-    pid = actors.start(stage, *actors.new(stage),
+    pid = actors.start(stage, *(arguments or actors.new(stage)),
                        before=lambda: os.kill(os.getpid(), signal.SIGSTOP))
     assert actors.stopped(pid)
     tracer = subprocess.Popen(

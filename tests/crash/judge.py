@@ -15,6 +15,7 @@ from tests.crash import actors
 from tests.crash.faults import Case, Harm
 from tests.crash.stage import BLIND, DEPLOY, SCENARIOS, STEPS, Stage, staged
 
+_NAMES = ("a.txt", "b.txt", "log.txt", "second.txt")
 _ROUNDS = 6  # resumes until a run stands at its limit
 
 
@@ -27,6 +28,9 @@ class Judgement:
     half_done: tuple[str, ...] = ()
     unknown: int = 0  # outcomes that a person was asked about
     unclear: tuple[str, ...] = ()  # endings without a sentence that a person understands
+
+
+Judge = Callable[[Stage, Case, Harm], Judgement]
 
 
 @dataclass(slots=True)
@@ -53,12 +57,13 @@ class Record:
         return [record for record in self.audit if record["kind"] == "committed"]
 
 
-def tried(source: Path, folder: Path, case: Case, how: Callable[[Stage, Case], Harm]) -> Judgement:
+def tried(source: Path, folder: Path, case: Case, how: Callable[[Stage, Case], Harm],
+          judge: "Judge | None" = None) -> Judgement:
     """Set a case up, let it come to harm, help it up, and judge what became of it."""
     stage = staged(source, folder, case.scenario)
     try:
         harm = how(stage, case)
-        return judged(stage, case, harm)
+        return (judge or judged)(stage, case, harm)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -78,6 +83,23 @@ def judged(stage: Stage, case: Case, harm: Harm) -> Judgement:
         if found != wanted:
             half_done.append(f"{number}: {found!r}, expected {wanted!r}")
     return Judgement(tuple(lost), tuple(doubled), tuple(half_done), unknown, tuple(unclear))
+
+
+def rolled_back(stage: Stage, case: Case, harm: Harm) -> Judgement:
+    """A rollback that was killed: resumed, the run is at one end of it or at the other, whole."""
+    before, unclear = Record(stage).audit, list(_unclear(case, harm))
+    actors.wait(stage, actors.start(stage, *actors.again(stage)))
+    after = Record(stage)
+    assert after.head is not None
+    lost = ["records that were written are gone"] * (
+        [link["hash"] for link in after.audit[:len(before)]] != [link["hash"] for link in before])
+    ends = [{**dict.fromkeys(_NAMES[:2], "zero\n"), **dict.fromkeys(_NAMES[2:], "")},
+            {name: wanted for name, (_, wanted) in _files(stage, after).items()}]
+    found = {name: text for name, (text, _) in _files(stage, after).items()}
+    restored = any(entries(record["action"])["kind"] == "restore" for record in after.committed)
+    whole = found == ends[0 if restored else 1]
+    return Judgement(tuple(lost), (), () if whole else (f"restored: {restored}, {found}",), 0,
+                     tuple(unclear))
 
 
 def _go_on(stage: Stage, unclear: list[str]) -> int:
@@ -105,7 +127,7 @@ def _go_on(stage: Stage, unclear: list[str]) -> int:
 def _unclear(case: Case, harm: Harm) -> list[str]:
     """A fault of the machine ends with exit 1 and one sentence; a lost lease with exit 10."""
     found = []
-    wanted = {"SIGKILL": (-9, 3), "SIGTERM": (143, 3), "EIO": (1, 3, 0), "ENOSPC": (1, 3, 0),
+    wanted = {"SIGKILL": (-9, 3, 0), "SIGTERM": (143, 3), "EIO": (1, 3, 0), "ENOSPC": (1, 3, 0),
               "SIGSTOP": (3, 8)}[case.fault]
     if harm.ended.code not in wanted or "Traceback" in harm.ended.said:
         found.append(f"exit {harm.ended.code}: {harm.ended.said}")

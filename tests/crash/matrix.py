@@ -16,24 +16,29 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tests.crash import actors
 from tests.crash.faults import (
     FAULTS,
+    ROLLBACK,
     Case,
     Harm,
     at_boundary,
     at_random,
     at_system_call,
     boundaries,
+    in_recovery,
+    in_rollback,
     system_calls,
 )
-from tests.crash.judge import Judgement, tried
+from tests.crash.judge import Judge, Judgement, judged, rolled_back, tried
 from tests.crash.stage import Stage, staged, template
 
 CLASSES = ("pure", "workspace", "external")
+RECOVERY = 14  # boundaries between finding an effect open and having concluded it, and some more
 RANDOM = 60  # kills at random moments
 
 How = Callable[[Stage, Case], Harm]
-Plan = tuple[Case, How]
+Plan = tuple[Case, How, Judge]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,8 @@ def main() -> int:
     started = time.monotonic()
     try:
         source = template(folder / "template")
-        plans = [*boundary_cases(source, folder), *call_cases(source, folder), *random_cases()]
+        plans = [*boundary_cases(source, folder), *call_cases(source, folder), *random_cases(),
+                 *second_cases(source, folder)]
         verdicts = _tried_by_many(source, folder, plans[::options.every], options.jobs)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -73,9 +79,9 @@ def boundary_cases(source: Path, folder: Path) -> Iterable[Plan]:
         places = boundaries(staged(source, folder / f"dry-{scenario}", scenario), step=2)
         for number, name in places:
             for fault in FAULTS:
-                yield Case(scenario, fault, name, number), at_boundary
+                yield Case(scenario, fault, name, number), at_boundary, judged
     for number, name in boundaries(staged(source, folder / "dry-blind", "blind"), step=2):
-        yield Case("blind", "SIGKILL", name, number), at_boundary
+        yield Case("blind", "SIGKILL", name, number), at_boundary, judged
 
 
 def call_cases(source: Path, folder: Path) -> Iterable[Plan]:
@@ -84,12 +90,26 @@ def call_cases(source: Path, folder: Path) -> Iterable[Plan]:
     calls = [(name, number) for name, times in counted for number in range(1, times + 1)]
     for fault, every in (("SIGKILL", 1), ("EIO", 3), ("ENOSPC", 3)):
         for name, number in calls[::every]:
-            yield Case("mixed", fault, name, number), at_system_call
+            yield Case("mixed", fault, name, number), at_system_call, judged
 
 
 def random_cases() -> Iterable[Plan]:
     for number in range(RANDOM):
-        yield Case("mixed", "SIGKILL", "a random moment", number), at_random
+        yield Case("mixed", "SIGKILL", "a random moment", number), at_random, judged
+
+
+def second_cases(source: Path, folder: Path) -> Iterable[Plan]:
+    """A second death, while the first is being recovered from; and deaths of a rollback."""
+    for scenario in ("workspace", "external", "blind"):
+        dry = staged(source, folder / f"dry-again-{scenario}", scenario)
+        (first,) = (place for place, name in boundaries(dry, step=2) if name == "after perform")
+        for number in range(RECOVERY):
+            yield Case(scenario, "SIGKILL", "in recovery", number, first), in_recovery, judged
+    stage = staged(source, folder / "dry-rollback", "workspace")
+    actors.wait(stage, actors.start(stage, *actors.new(stage)))
+    for name, times in system_calls(stage, ROLLBACK):
+        for number in range(1, times + 1, 3):
+            yield Case("workspace", "SIGKILL", name, number), in_rollback, rolled_back
 
 
 def _tried_by_many(source: Path, folder: Path, plans: list[Plan], jobs: int) -> list[Verdict]:
@@ -114,8 +134,8 @@ def _work(source: Path, folder: Path, plans: list[Plan]) -> None:
     try:
         folder.mkdir()
         with (folder / "found").open("w") as found:
-            for number, (case, how) in enumerate(plans):
-                verdict = Verdict(case, tried(source, folder / str(number), case, how))
+            for number, (case, how, judge) in enumerate(plans):
+                verdict = Verdict(case, tried(source, folder / str(number), case, how, judge))
                 found.write(json.dumps(asdict(verdict)) + "\n")
         code = 0
     finally:

@@ -41,7 +41,7 @@ STEPS = 3
 
 _POLICY = f"""\
 external:
-  - {{run: '{DEPLOY}', probe: 'cat $DEPLOYED | grep -q $ONESHOT_KEY'}}
+  - {{run: '{DEPLOY}', probe: 'cat $DEPLOYED | grep -q $ONESHOT_KEY || exit 3'}}
   - {{run: '{BLIND}'}}
 environment:
   variables: {{DEPLOYED: '@FOLDER@/deployed'}}

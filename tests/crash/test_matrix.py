@@ -11,7 +11,7 @@ from controller.core.records import Effect, Outcome, Remains
 from tests.crash import actors
 from tests.crash.faults import Case, at_boundary, boundaries
 from tests.crash.judge import Judgement, tried
-from tests.crash.matrix import How, boundary_cases, call_cases, random_cases
+from tests.crash.matrix import Plan, boundary_cases, call_cases, random_cases, second_cases
 from tests.crash.stage import run, staged, template
 
 
@@ -26,21 +26,22 @@ def strace() -> None:
         pytest.skip("LOUD SKIP: no strace, so no system call was made to fail")
 
 
-PARTS: dict[str, tuple[Callable[[Path, Path], list[tuple[Case, How]]], int]] = {
+PARTS: dict[str, tuple[Callable[[Path, Path], list[Plan]], int]] = {
     "boundaries": (lambda source, folder: list(boundary_cases(source, folder)), 8),
     "system-calls": (lambda source, folder: list(call_cases(source, folder)), 12),
     "random-moments": (lambda source, folder: list(random_cases()), 8),
+    "second-deaths": (lambda source, folder: list(second_cases(source, folder)), 6),
 }
 
 
 @pytest.mark.usefixtures("strace")
 @pytest.mark.parametrize(("cases", "every"), PARTS.values(), ids=PARTS)
 def test_coming_to_harm_loses_doubles_and_halves_nothing(
-        source: Path, tmp_path: Path, cases: Callable[[Path, Path], list[tuple[Case, How]]],
+        source: Path, tmp_path: Path, cases: Callable[[Path, Path], list[Plan]],
         every: int) -> None:
     wrong = {}
-    for number, (case, how) in enumerate(cases(source, tmp_path)[::every]):
-        found = tried(source, tmp_path / str(number), case, how)
+    for number, (case, how, judge) in enumerate(cases(source, tmp_path)[::every]):
+        found = tried(source, tmp_path / str(number), case, how, judge)
         asked = found.unknown if case.scenario == "blind" else 0
         if found != Judgement(unknown=asked):
             wrong[case] = found

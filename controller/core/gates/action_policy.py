@@ -23,7 +23,8 @@ def action_policy(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
     action = candidate.transition.action
     refused = [*_bad_paths(action), *_commands(action, rules.policy.forbidden_commands,
                                                "the policy forbids this command")]
-    refused += [*_too_long(action, rules), *_nul(action), *_controlled(action, facts)]
+    refused += [*_too_long(action, rules), *_nul(action), *_controlled(action, facts),
+                *_external(action, rules)]
     if refused:
         return judged("action policy", refused)
     asked = [*_protected(candidate, facts, rules), *_commands(
@@ -89,6 +90,13 @@ def _too_long(action: Action, rules: Rules) -> Iterator[Objection]:
                         f"expected at most {limit} seconds, got {command.timeout}")
     if isinstance(action, Search):
         yield from _bad_regex(action.pattern)
+
+
+def _external(action: Action, rules: Rules) -> Iterator[Objection]:
+    """A check may be run any number of times, and what changes something elsewhere may not."""
+    if isinstance(action, Edit) and action.check and rules.policy.listed(action.check):
+        yield Objection("/action/check", "this command changes something outside the worktree; "
+                        "`run` it, by itself")
 
 
 def _bad_regex(pattern: str) -> Iterator[Objection]:
