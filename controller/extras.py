@@ -80,7 +80,7 @@ def store(repo: Repo, extras: Extras) -> str:
     blob = repo.git("hash-object", "-w", "--stdin", stdin=text).decode().strip()
     lines = [f"100644 blob {blob}\t{_MANIFEST}"]
     for number, (path, id) in enumerate(extras.parts):
-        kind = "040000 tree" if (_top(repo) / path).is_dir() else "100644 blob"
+        kind = "040000 tree" if (top(repo) / path).is_dir() else "100644 blob"
         lines.append(f"{kind} {id}\t{number}")
     return repo.git("mktree", stdin="\n".join(lines).encode() + b"\n").decode().strip()
 
@@ -99,7 +99,7 @@ def load(repo: Repo, id: str) -> Extras:
 def put_parts(repo: Repo, extras: Extras) -> None:
     """Write the repositories of `extras` into a worktree that has none of their files."""
     for path, id in extras.parts:
-        place = _top(repo) / path
+        place = top(repo) / path
         if repo.git("cat-file", "-t", id).strip() == b"blob":
             place.write_bytes(repo.git("cat-file", "blob", id))
             continue
@@ -113,7 +113,7 @@ def put_rest(repo: Repo, tree: str, was: Extras, wanted: Extras) -> tuple[str, .
 
     Returns the folders that should not be there and hold what git ignores.
     """
-    root, (implied, _) = _top(repo), layout(replace(repo, inherited=()), tree)
+    root, (implied, _) = top(repo), layout(replace(repo, inherited=()), tree)
     for path in sorted({*was.fifos} - {*wanted.fifos}):
         if inside(root, path) and (root / path).is_fifo():
             (root / path).unlink()
@@ -168,19 +168,19 @@ def _removed(folder: Path) -> bool:
 
 def _parts(repo: Repo, path: str, nested: Iterable[str]) -> Iterable[tuple[str, str]]:
     """A repository's files, but for those of repositories in it, and its `.git`."""
-    top, inner = _top(repo), f"{path}/.git" if path else ".git"
+    here, inner = top(repo), f"{path}/.git" if path else ".git"
     if path:
         below = [other.removeprefix(f"{path}/") for other in nested
                  if other.startswith(f"{path}/")]
-        yield path, _tree(repo, top / path, below)
-    if (top / inner).is_dir():
-        yield inner, _tree(repo, top / inner, ())
+        yield path, _tree(repo, here / path, below)
+    if (here / inner).is_dir():
+        yield inner, _tree(repo, here / inner, ())
     else:
         yield inner, _blob(repo, inner)
 
 
 def _blob(repo: Repo, path: str) -> str:
-    return repo.git("hash-object", "-w", "--no-filters", "--", str(_top(repo) / path)
+    return repo.git("hash-object", "-w", "--no-filters", "--", str(top(repo) / path)
                     ).decode().strip()
 
 
@@ -199,15 +199,16 @@ def _part(repo: Repo, folder: Path) -> Repo:
     return replace(repo, work_tree=folder, index=index)
 
 
-def _top(repo: Repo) -> Path:
+def top(repo: Repo) -> Path:
+    """The worktree of a repository that has one."""
     assert repo.work_tree is not None
     return repo.work_tree
 
 
 def _within(path: str, nested: Iterable[str]) -> bool:
     """Whether a path is kept with a repository; of one at the top that is its `.git` only."""
-    tops = (folder or ".git" for folder in nested)
-    return any(path == top or path.startswith(f"{top}/") for top in tops)
+    roots = (folder or ".git" for folder in nested)
+    return any(path == root or path.startswith(f"{root}/") for root in roots)
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,6 @@ Not kept and not restored: what the repository ignores (caches and build product
 and are moved aside where they stand in the way), sockets, devices, times, owners, hard links.
 """
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,11 +17,12 @@ from controller.core.errors import MachineFault, WorldError
 from controller.core.records import Snapshot
 from controller.extras import Extras
 from controller.folders import remove
-from controller.index import add_all, distrust, forget, hidden, ignored
+from controller.index import add_all, distrust, forget, ignored
 from controller.pins import pin, pin_snapshot, prune
 from controller.process import locked
 from controller.repo import Repo
-from controller.survey import RULES, Survey, survey
+from controller.restore import aside_of, move_aside, put_back
+from controller.survey import Survey, survey
 
 _PASSES = 4  # a restore that brings back a .gitignore may need to look again
 
@@ -89,7 +89,7 @@ class Snapshots:
         with self._alone() as repo:
             now = self._taken(repo)
             was = more.load(self._bare, now.extras)
-            self._put_back(repo, (now.tree, tree), was, was)
+            put_back(repo, (now.tree, tree), was, was)
             more.put_modes(self.root, (), {path: mode for path, mode in was.modes
                                            if (self.root / path).is_dir()})
             if self._taken(repo).tree != tree:
@@ -174,7 +174,7 @@ class Snapshots:
         """Git waits for ever at a FIFO called .gitignore, fails at one where it had a file, and
         can't follow a path of any length.
         """
-        self._move_aside(seen.deep)
+        move_aside(self.root, seen.deep)
         without_content = [*seen.fifos, *seen.special]
         for path in without_content:
             if path.rpartition("/")[2].startswith(".git"):
@@ -192,73 +192,11 @@ class Snapshots:
                 return True
             was = more.load(self._bare, now.extras)
             missing, places = be.beside(was)
-            self._move_aside(places)
-            self._put_back(repo, (now.tree, wanted.tree), was, be)
+            move_aside(self.root, places)
+            put_back(repo, (now.tree, wanted.tree), was, be)
             more.put_parts(repo, missing)
-            self._move_aside(more.put_rest(repo, wanted.tree, was, be))
+            move_aside(self.root, more.put_rest(repo, wanted.tree, was, be))
         return False
-
-    def _put_back(self, repo: Repo, trees: tuple[str, str], was: Extras, be: Extras) -> None:
-        """Bring the files from one tree to another, and nothing that git would remove without a
-        word.
-        """
-        odd = [path for path, _ in was.modes if (self.root / path).is_dir()]
-        more.put_modes(self.root, odd, {})  # a folder may be shut
-        changed = repo.changed(*trees)
-        self._move_aside(self._obstacles(changed))
-        rules = [path for _, path in changed if path.rpartition("/")[2] == os.fsdecode(RULES)]
-        if rules or was.rules != be.rules:
-            self._put_rules(repo, trees[1], {*rules, *(path for path, _ in was.rules)}, be)
-        repo.git("read-tree", "--reset", "-u", trees[1])
-
-    def _put_rules(self, repo: Repo, tree: str, others: set[str], be: Extras) -> None:
-        """Let the index say what the snapshot's own rules say: what they ignore is not ours to
-        remove. What only the rules of now ignored has no place there, and is moved aside.
-        """
-        unseen = hidden(repo)
-        repo.git("read-tree", tree)
-        for path in others:
-            if more.inside(self.root, path):
-                (self.root / path).unlink(missing_ok=True)
-        repo.git("checkout-index", "--force", "--quiet", "--", *(
-            path for path in sorted(others) if repo.entry(tree, path)))
-        for path, blob in be.rules:
-            if more.inside(self.root, path):
-                (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-                (self.root / path).write_bytes(repo.git("cat-file", "blob", blob))
-        add_all(repo, be.nested)
-        seen = repo.changed(tree, repo.git("write-tree").decode().strip())
-        strangers = [path for letter, path in seen if letter == "A" and path in unseen]
-        if strangers:
-            forget(repo, strangers)
-            self._move_aside(strangers)
-
-    def _obstacles(self, changed: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """What git ignores and what stands where a file or a folder has to go.
-
-        A link on the way is for git to replace: what lies behind it is not ours.
-        """
-        for letter, path in changed:
-            parts = path.split("/")
-            for length in range(1, len(parts)) if letter in "AT" else ():
-                here = "/".join(parts[:length])
-                if (self.root / here).is_symlink() or not (self.root / here).is_dir():
-                    if (self.root / here).exists() and not (self.root / here).is_symlink():
-                        yield here
-                    break
-            place = self.root / path
-            if more.inside(self.root, path) and (
-                    place.is_dir() and not place.is_symlink() if letter in "MT" else
-                    letter == "A" and os.path.lexists(place)):
-                yield path
-
-    def _move_aside(self, paths: Iterable[str]) -> None:
-        """Move files and folders out of the worktree; nothing of them is removed."""
-        aside = self._aside()
-        for path in dict.fromkeys(paths):
-            if more.inside(self.root, path) and os.path.lexists(self.root / path):  # or it is gone
-                (aside / path).parent.mkdir(parents=True, exist_ok=True)
-                (self.root / path).rename(aside / path)
 
     def _rebuild(self, repo: Repo, wanted: Snapshot) -> None:
         """Make the worktree anew, beside what git can't deal with; nothing of that is removed.
@@ -275,7 +213,7 @@ class Snapshots:
         new.git("read-tree", "--reset", "-u", wanted.tree)
         more.put_parts(new, be)
         more.put_rest(new, wanted.tree, Extras(), be)
-        aside = self._aside()
+        aside = aside_of(self.root)
         if self.root.exists():
             self.root.rename(aside)
         beside.rename(self.root)
@@ -284,12 +222,8 @@ class Snapshots:
                              f"{wanted.tree}; what was there is in {aside}")
 
     def _set_aside(self) -> None:
-        self.root.rename(self._aside())
+        self.root.rename(aside_of(self.root))
         self._drop_index()
-
-    def _aside(self) -> Path:
-        return next(place for number in range(1, 10_000) if not (
-            place := self.root.with_name(f"{self.root.name}.aside-{number}")).exists())
 
     def _drop_index(self) -> None:
         assert self.repo.index is not None

@@ -11,7 +11,8 @@ from controller.cli.wiring import held, journal
 from controller.core.errors import SetupError
 from controller.core.head import RunId, Stop, Stopped
 from controller.settings import from_environment
-from controller.store.bundle import gathered, write
+from controller.store.bundle import gathered
+from controller.store.bundle_file import write
 from controller.store.rows import stopped_of
 from controller.transfer import bundle
 

@@ -16,7 +16,8 @@ from controller.documents import of_documents
 from controller.repo import ABSENT, Repo
 from controller.settings import from_environment
 from controller.snapshots import Snapshots
-from controller.store.bundle import Bundle, fitting, read, store
+from controller.store.bundle import Bundle, fitting, store
+from controller.store.bundle_file import read
 from controller.store.projections import Projections
 from controller.transfer import take_objects, unbundle
 

@@ -309,3 +309,130 @@ def test_one_damaged_run_never_blocks_the_others(gone: Shop, damage: str) -> Non
     assert (found.code, f"`oneshot fork --from 3 {damaged}`" in found.out) == (1, True)
     assert fresh.code == 0, fresh.err
     assert saved.code == 0, saved.err
+
+
+def test_a_run_that_was_told_something_moves_with_it(gone: Shop, tmp_path: Path) -> None:
+    other = moved(gone, tmp_path / "elsewhere")
+    gone.oneshot("say", "Mind the gap")
+    gone.oneshot("export", str(tmp_path / "run.bundle"))
+
+    imported = other.oneshot("import", str(tmp_path / "run.bundle"))
+    other.oneshot("resume", "--steps", "1", "--cassette",
+                  str(other.replies({}, {}, {}, write("hello.txt", "hello\n"))))
+
+    assert imported.code == 0, imported.err
+    assert "Mind the gap" in other.oneshot("show", "4", "--prompt").out
+
+
+def test_an_exported_run_stands_still_here_and_can_be_exported_again(
+        gone: Shop, tmp_path: Path) -> None:
+    """The first bundle was lost; whatever anybody says, the run does not go on here."""
+    other = moved(gone, tmp_path / "elsewhere")
+    gone.oneshot("export", str(tmp_path / "lost.bundle"))
+
+    still = [gone.oneshot(*args).code for args in (
+        ("say", "go on"), ("abort",), ("rollback", "--to", "1"), ("resume",))]
+    again = gone.oneshot("export", str(tmp_path / "run.bundle"))
+    there = gone.oneshot("export", str(tmp_path / "run.bundle"))
+    imported = other.oneshot("import", str(tmp_path / "run.bundle"))
+    resumed = other.oneshot("resume", "--steps", "1", "--cassette",
+                            str(other.replies({}, {}, {}, write("hello.txt", "hello\n"))))
+
+    assert still == [2, 2, 2, 9]
+    assert (again.code, there.code, imported.code) == (0, 2, 0), again.err + imported.err
+    assert resumed.code == 3, resumed.err
+
+
+def test_a_worktree_edit_and_a_git_commit_move_along_and_come_home(
+        quick: Shop, tmp_path: Path, git: Git) -> None:
+    quick.oneshot("run", "--steps", "2", "--cassette", str(quick.replies(
+        write("a.txt", "one\n"), COMMIT)))
+    other = moved(quick, tmp_path / "elsewhere")
+    (quick.worktree / "mine.txt").write_text("a person's\n")
+    away, home = str(tmp_path / "away.bundle"), str(tmp_path / "home.bundle")
+    cassette = other.replies({}, {}, write("hello.txt", "hello\n"), COMMIT, FINISH)
+
+    quick.oneshot("export", away)
+    other.oneshot("import", away)
+    other.oneshot("resume", "--steps", "2", "--cassette", str(cassette))
+    other.oneshot("export", home)
+    back = quick.oneshot("import", home)
+    done = quick.oneshot("resume", "--cassette", str(cassette))
+
+    assert back.code == 0, back.err
+    assert done.code == 0, done.err
+    assert "Drift: somebody else has moved" not in quick.oneshot("show", "5", "--prompt").out
+    assert {"a.txt", "hello.txt", "mine.txt"} <= set(
+        git(quick.repo, "ls-tree", "--name-only", _branch(quick)).split())
+
+
+def test_abort_undoes_what_was_half_done_and_names_what_it_cannot_undo(
+        quick: Shop, tmp_path: Path) -> None:
+    log = tmp_path / "sent"
+    with (quick.repo / ".agent-contract/policy.yaml").open("a") as policy:
+        policy.write(f'external: [{{run: "echo x >> {log}; touch here; kill -9 $$"}}]\n')
+    quick.oneshot("run", "--cassette", str(quick.replies(
+        {"action": {"kind": "run", "shell": f"echo x >> {log}; touch here; kill -9 $$"}})))
+    assert (quick.worktree / "here").exists()
+
+    ended = quick.oneshot("abort")
+    twice, back = quick.oneshot("abort"), quick.oneshot("rollback", "--to", "0")
+
+    assert ended.code == 0, ended.err
+    assert "not undone, it is outside the worktree: the open effect: run echo x" in ended.err
+    assert not (quick.worktree / "here").exists()
+    assert (twice.code, back.code) == (2, 2)
+    assert "since then the run has changed something outside" in back.err
+
+
+def test_abort_leaves_a_branch_that_somebody_works_on(quick: Shop, git: Git) -> None:
+    quick.oneshot("run", "--steps", "2", "--cassette", str(quick.replies(
+        write("a.txt", "one\n"), COMMIT)))
+    branch = _branch(quick)
+    git(quick.repo, "checkout", "-q", branch)
+
+    checked_out = quick.oneshot("abort", "--restore")
+    git(quick.repo, "commit", "-q", "--allow-empty", "-m", "mine")
+    mine = git(quick.repo, "rev-parse", "HEAD")
+    git(quick.repo, "checkout", "-q", "main")
+    worked_on = quick.oneshot("abort", "--restore")
+
+    assert "it is checked out" in checked_out.err
+    assert "somebody else has worked on it" in worked_on.err
+    assert git(quick.repo, "rev-parse", branch) == mine
+
+
+def test_a_finished_run_is_not_aborted(quick: Shop, git: Git) -> None:
+    quick.oneshot("run", "--cassette", str(quick.replies(
+        write("hello.txt", "hello\n"), COMMIT, FINISH)))
+
+    ran = quick.oneshot("abort", "--restore")
+
+    assert (ran.code, "is finished: its Git commit is proved" in ran.err) == (2, True)
+    assert git(quick.repo, "rev-parse", _branch(quick))
+
+
+def test_what_a_person_did_in_the_worktree_is_kept_when_it_is_rolled_back(
+        gone: Shop, git: Git) -> None:
+    (gone.worktree / "mine.txt").write_text("a person's\n")
+
+    ran = gone.oneshot("rollback", "--to", "1")
+
+    assert not (gone.worktree / "mine.txt").exists()
+    (told,) = (line for line in ran.err.splitlines() if "is kept" in line)
+    assert "+a person's" in git(gone.repo, *told.partition(" git ")[2].split())
+
+
+def test_a_fork_of_a_run_with_an_approved_edit_goes_on(quick: Shop) -> None:
+    protected = {"action": {"kind": "edit", "changes": [
+        {"op": "write", "path": "pyproject.toml", "content": "# agreed\n"}]}}
+    cassette = quick.replies(protected, write("a.txt", "one\n"))
+    quick.oneshot("run", "--cassette", str(cassette))
+    quick.oneshot("approve", "c1")
+    quick.oneshot("resume", "--steps", "1", "--cassette", str(cassette))
+
+    forked = quick.oneshot("fork", "--from", "1")
+    ran = quick.oneshot("resume", "--steps", "1", "--cassette", str(quick.replies(
+        write("a.txt", "one\n"))))
+
+    assert (forked.code, ran.code) == (0, 3), forked.err + ran.err

@@ -272,3 +272,13 @@ def test_every_judge_is_heard_at_once() -> None:
 
     assert set(found) == {"/action", "/action/changes", "/state_patch/hypotheses/a/evidence",
                           "/state_patch/hypotheses/a/text", "decision"}
+
+
+def test_a_check_may_not_change_anything_elsewhere() -> None:
+    """It may be run any number of times."""
+    check: JsonObject = {**EDIT, "check": {"shell": "deploy it"}}
+
+    found = judged(asked(action=check))
+
+    assert found["decision"] == "REFUSE"
+    assert "changes something outside the worktree" in found["/action/check"]

@@ -127,7 +127,7 @@ def _go_on(stage: Stage, unclear: list[str]) -> int:
 def _unclear(case: Case, harm: Harm) -> list[str]:
     """A fault of the machine ends with exit 1 and one sentence; a lost lease with exit 10."""
     found = []
-    wanted = {"SIGKILL": (-9, 3, 0), "SIGTERM": (143, 3), "EIO": (1, 3, 0), "ENOSPC": (1, 3, 0),
+    wanted = {"SIGKILL": (-9, 3, 0, 8), "SIGTERM": (143, 3), "EIO": (1, 3, 0), "ENOSPC": (1, 3, 0),
               "SIGSTOP": (3, 8)}[case.fault]
     if harm.ended.code not in wanted or "Traceback" in harm.ended.said:
         found.append(f"exit {harm.ended.code}: {harm.ended.said}")
