@@ -27,15 +27,18 @@ class Scripted:
 
     def check(self) -> None:
         """Raise SetupError, with its place, for whatever makes the cassette useless."""
-        if not _read(self.cassette):
+        lines = _read(self.cassette)
+        if not lines:
             raise SetupError(f"{self.cassette}: the cassette is empty")
+        for number, line in enumerate(lines, 1):
+            _reply(self.cassette, number, line)
 
     def propose(self, prompt: Prompt) -> Reply:
-        replies = _read(self.cassette)
-        if prompt.step >= len(replies):
-            raise ModelUnusable(f"{self.cassette} has {len(replies)} replies; step "
+        lines = _read(self.cassette)
+        if prompt.step >= len(lines):
+            raise ModelUnusable(f"{self.cassette} has {len(lines)} replies; step "
                                 f"{prompt.step + 1} needs another")
-        return replies[prompt.step]
+        return _reply(self.cassette, prompt.step + 1, lines[prompt.step])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +64,14 @@ class Recording:
         return reply
 
 
-def _read(cassette: Path) -> list[Reply]:
+def _read(cassette: Path) -> list[str]:
     if not cassette.is_file():
         why = "it is no file" if cassette.exists() else "there is no such file"
         raise SetupError(f"{cassette}: the cassette can't be read: {why}")
     try:
-        lines = _lines(cassette)
+        return _lines(cassette)
     except (OSError, UnicodeDecodeError) as fault:
         raise SetupError(f"{cassette}: the cassette can't be read: {fault}") from None
-    return [_reply(cassette, number, line) for number, line in enumerate(lines, 1)]
 
 
 def _lines(cassette: Path) -> list[str]:
