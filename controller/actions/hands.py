@@ -61,8 +61,8 @@ class Hands:
         self._undo(effect)
         said = str(why).replace(f"{self.place.root}/", "")
         action = effect.candidate.transition.action
-        alone = isinstance(action, Adopt) or isinstance(why, NeedsPerson)
-        stopped = Stopped(Stop.STUCK, said) if alone else None
+        hopeless = isinstance(action, Adopt) or isinstance(why, NeedsPerson)
+        stopped = Stopped(Stop.STUCK, said) if hopeless else None
         return Outcome(Status.FAILED, said, effect.source, summary=f"failed: {said}",
                        stopped=stopped)
 

@@ -85,10 +85,10 @@ def boundary_cases(source: Path, folder: Path) -> Iterable[Plan]:
 
 
 def call_cases(source: Path, folder: Path) -> Iterable[Plan]:
-    """SIGKILL at every call; the errors of a disk at every third."""
+    """SIGKILL at every call; the errors of a disk at every fifth."""
     counted = system_calls(staged(source, folder / "dry-mixed", "mixed"))
     calls = [(name, number) for name, times in counted for number in range(1, times + 1)]
-    for fault, every in (("SIGKILL", 1), ("EIO", 3), ("ENOSPC", 3)):
+    for fault, every in (("SIGKILL", 1), ("EIO", 5), ("ENOSPC", 5)):
         for name, number in calls[::every]:
             yield Case("mixed", fault, name, number), at_system_call, judged
 
@@ -108,7 +108,7 @@ def second_cases(source: Path, folder: Path) -> Iterable[Plan]:
     stage = staged(source, folder / "dry-rollback", "workspace")
     actors.wait(stage, actors.start(stage, *actors.new(stage)))
     for name, times in system_calls(stage, ROLLBACK):
-        for number in range(1, times + 1, 3):
+        for number in range(1, times + 1, 5):
             yield Case("workspace", "SIGKILL", name, number), in_rollback, rolled_back
 
 
