@@ -11,3 +11,9 @@ def remove(folder: Path) -> None:
     if folder.is_dir() and not folder.is_symlink():
         capture(("chmod", "-R", "u+rwX", "--", str(folder)), cwd=Path("/"), env=env)
     capture(("rm", "-rf", "--", str(folder)), cwd=Path("/"), env=env, timeout=600)
+
+
+def aside_of(folder: Path) -> Path:
+    """A place beside a folder that nothing has yet, for what is not to stay and not to be lost."""
+    return next(place for number in range(1, 10_000) if not (
+        place := folder.with_name(f"{folder.name}.aside-{number}")).exists())

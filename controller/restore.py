@@ -6,6 +6,7 @@ from pathlib import Path
 
 from controller import extras as more
 from controller.extras import Extras
+from controller.folders import aside_of
 from controller.index import add_all, forget, hidden
 from controller.repo import Repo
 from controller.survey import RULES
@@ -33,12 +34,6 @@ def move_aside(root: Path, paths: Iterable[str]) -> None:
         if more.inside(root, path) and os.path.lexists(root / path):  # or it is gone
             (aside / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).rename(aside / path)
-
-
-def aside_of(root: Path) -> Path:
-    """Where something can be moved that is not to stay in the worktree."""
-    return next(place for number in range(1, 10_000) if not (
-        place := root.with_name(f"{root.name}.aside-{number}")).exists())
 
 
 def _put_rules(repo: Repo, tree: str, others: set[str], be: Extras) -> None:

@@ -16,12 +16,12 @@ from controller import extras as more
 from controller.core.errors import MachineFault, WorldError
 from controller.core.records import Snapshot
 from controller.extras import Extras
-from controller.folders import remove
+from controller.folders import aside_of, remove
 from controller.index import add_all, distrust, forget, ignored
 from controller.pins import pin, pin_snapshot, prune
 from controller.process import locked
 from controller.repo import Repo
-from controller.restore import aside_of, move_aside, put_back
+from controller.restore import move_aside, put_back
 from controller.survey import Survey, survey
 
 _PASSES = 4  # a restore that brings back a .gitignore may need to look again
@@ -114,6 +114,12 @@ class Snapshots:
             prune(repo, kept, self.base)
 
     @property
+    def _index(self) -> Path:
+        """Our own index of the worktree."""
+        assert self.repo.index is not None
+        return self.repo.index
+
+    @property
     def _bare(self) -> Repo:
         """Our repository by itself: to be asked while there is no worktree."""
         return Repo(self.repo.git_dir)
@@ -123,9 +129,8 @@ class Snapshots:
         """Our repository, with no other git of this worktree at work: not ours, and not one that a
         dead controller has left running, since its git processes have inherited the lock.
         """
-        assert self.repo.index is not None
-        with locked(self.repo.index.with_suffix(".flock")) as lock:
-            self.repo.index.with_name(self.repo.index.name + ".lock").unlink(missing_ok=True)
+        with locked(self._index.with_suffix(".flock")) as lock:
+            self._index.with_name(self._index.name + ".lock").unlink(missing_ok=True)
             yield replace(self.repo, inherited=(lock,))
 
     def _taken(self, repo: Repo) -> Snapshot:
@@ -157,16 +162,14 @@ class Snapshots:
 
     def _last(self) -> str:
         """The tree that was taken last; the base when there is none."""
-        assert self.repo.index is not None
         try:
-            return self._bare.tree_of(self.repo.index.with_suffix(".last").read_text().strip())
+            return self._bare.tree_of(self._index.with_suffix(".last").read_text().strip())
         except (OSError, WorldError):
             return self.base
 
     def _remember(self, tree: str) -> None:
         """For when the index is lost: it would not know what is tracked and ignored since."""
-        assert self.repo.index is not None
-        place = self.repo.index.with_suffix(".last")
+        place = self._index.with_suffix(".last")
         if not place.exists() or place.read_text() != tree:
             place.write_text(tree)
 
@@ -226,13 +229,11 @@ class Snapshots:
         self._drop_index()
 
     def _drop_index(self) -> None:
-        assert self.repo.index is not None
-        self.repo.index.unlink(missing_ok=True)
+        self._index.unlink(missing_ok=True)
 
     def _second(self) -> int:
         """The second in which the index was written; 0 when there is none."""
-        assert self.repo.index is not None
         try:
-            return int(self.repo.index.stat().st_mtime)
+            return int(self._index.stat().st_mtime)
         except FileNotFoundError:
             return 0

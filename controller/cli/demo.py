@@ -131,7 +131,7 @@ def _job(stage: Stage, output: Path, args: tuple[str, ...]) -> Job:
 
 def _drift(stage: Stage) -> None:
     place = stage.place
-    file = place.settings.cache / place.run(None) / "work/src/basket/cart.py"
+    file = place.worktree(place.run(None)) / "src/basket/cart.py"
     file.write_text(file.read_text() + _DRIFT)
     line("   somebody else adds a method to src/basket/cart.py behind the run's back")
 
@@ -145,7 +145,7 @@ def _killed(stage: Stage) -> None:
     while going.is_alive():
         going.join(0.02)
         holder = place.queries.holder(run)
-        if holder and _is_at_work(place, run) and marked(str(place.settings.cache / run)):
+        if holder and _is_at_work(place, run) and marked(str(place.worktree(run).parent)):
             os.kill(holder.pid, signal.SIGKILL)
             break
     going.join()

@@ -28,7 +28,7 @@ class House:
     @property
     def cache(self) -> Path:
         """The folder of worktrees and of what commands leave behind."""
-        return self.place.settings.cache / (self.launch.folder or self.launch.run)
+        return self.place.cache(self.launch)
 
     @property
     def mark(self) -> str:

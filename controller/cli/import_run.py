@@ -13,6 +13,7 @@ from controller.core.head import Launch, RunId, Stop
 from controller.core.projection import branch_head, tree_of
 from controller.core.records import Snapshot
 from controller.documents import of_documents
+from controller.folders import aside_of
 from controller.repo import ABSENT, Repo
 from controller.settings import from_environment
 from controller.snapshots import Snapshots
@@ -64,8 +65,7 @@ def _house(place: Place, run: RunId) -> House:
 def _set_aside(house: House) -> None:
     """What is left of an earlier stay is of no use, but nothing of it is removed."""
     if house.cache.exists():
-        house.cache.rename(next(place for number in range(1, 10_000) if not (
-            place := house.cache.with_name(f"{house.cache.name}.aside-{number}")).exists()))
+        house.cache.rename(aside_of(house.cache))
 
 
 def _refuse_what_is_here(place: Place, bundle: Bundle) -> None:

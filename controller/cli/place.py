@@ -72,11 +72,14 @@ class Place:
         """The folder with one folder a run."""
         return self.root / RUNTIME / "runs"
 
+    def cache(self, launch: Launch) -> Path:
+        """The folder of a run's worktrees and of what its commands leave behind."""
+        return self.settings.cache / (launch.folder or launch.run)
+
     def worktree(self, run: RunId) -> Path:
         """The worktree that a run has now."""
-        row, launch = self.tables.run(run), self.queries.launch(run)
-        number = row.worktree if row else 0
-        return self.settings.cache / (launch.folder or run) / numbered("work", number)
+        row = self.tables.run(run)
+        return self.cache(self.queries.launch(run)) / numbered("work", row.worktree if row else 0)
 
     def named(self, run: RunId, option: str = "") -> str:
         """How a command must name the run: not at all when it is the last one."""

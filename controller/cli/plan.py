@@ -1,7 +1,6 @@
 """`oneshot plan`: what would the first step be?"""
 
 import json
-import shutil
 from pathlib import Path
 
 import click
@@ -12,11 +11,12 @@ from controller.cli.show import document, line, mark, talk
 from controller.cli.travel import Nobody
 from controller.cli.wiring import build, build_model
 from controller.core.canonical import JsonObject, entries
-from controller.core.head import Head
+from controller.core.head import Head, Launch
 from controller.core.prompt import render
 from controller.core.records import Call, Prompt
 from controller.core.verdict import Decision, Verdict, worst
 from controller.documents import of_documents
+from controller.folders import remove
 from controller.launch import launch
 from controller.loop import plan
 from controller.processes import alive
@@ -49,7 +49,7 @@ def command(folder: Path, changes: Changes, only_prompt: bool, as_json: bool) ->
             return
         _show(head, *plan(ctl, head), as_json)
     finally:
-        _forget(place, fixed.run)
+        _forget(place, fixed)
 
 
 def _show_prompt(prompt: Prompt, as_json: bool) -> None:
@@ -79,10 +79,10 @@ def _show(head: Head, call: Call, verdicts: tuple[Verdict, ...], as_json: bool) 
     talk(f"the gates say: {decision.name.lower()}; nothing was done. `oneshot run` starts a run")
 
 
-def _forget(place: Place, run: str) -> None:
+def _forget(place: Place, fixed: Launch) -> None:
     """A plan leaves nothing behind."""
-    shutil.rmtree(place.runs / run, ignore_errors=True)
-    shutil.rmtree(place.settings.cache / run, ignore_errors=True)
+    remove(place.runs / fixed.run)
+    remove(place.cache(fixed))
 
 
 def _readable(text: str) -> str:

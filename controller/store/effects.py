@@ -62,6 +62,12 @@ def effect_json(effect: Effect, call: JsonObject) -> JsonObject:
     }
 
 
+def told_json(effect: Effect) -> JsonObject:
+    """What an audit record says of an effect that is not settled by it."""
+    return {"effect": effect.id, "action": effect.candidate.transition.document["action"],
+            "effect_class": effect.aim.effect_class.value, "target": effect.aim.target}
+
+
 def effect_of(row: JsonObject, base: Head) -> Effect:
     """The effect that `effect_json` wrote, over the head that the run has."""
     document, grant = object_in(row["document"]), row["grant"]

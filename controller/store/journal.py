@@ -161,8 +161,7 @@ class Journal:
     def _abandon(self, lease: Lease, effect: Effect, now: datetime) -> None:
         note(self.tables, lease.run, "abandoned", now, {
             "version": effect.candidate.base.version, "step": effect.candidate.base.spent.steps,
-            "effect": effect.id, "action": effect.candidate.transition.document["action"],
-            "effect_class": effect.aim.effect_class.value, "target": effect.aim.target})
+            **effects.told_json(effect)})
 
     def find(self, lease: Lease, effect: Effect, remains: Remains, now: datetime) -> Remains:
         asked = _doubtful(effect)
@@ -174,9 +173,7 @@ class Journal:
                     remains = _SAID[row.status]
                     calls.answered(self.tables, lease.run, asked)  # said of what was, and once
             note(self.tables, lease.run, "found", now, {
-                "version": head.version, "step": head.spent.steps, "effect": effect.id,
-                "action": effect.candidate.transition.document["action"],
-                "effect_class": effect.aim.effect_class.value, "target": effect.aim.target,
+                "version": head.version, "step": head.spent.steps, **effects.told_json(effect),
                 "happened": remains.happened, "text": remains.text})
         return remains
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from controller.core.canonical import JsonObject, JsonValue, digest_bytes, entries
+from controller.core.canonical import JsonObject, JsonValue, digest_bytes, entries, members
 from controller.core.changes import changes, leaves, value_at
 from controller.core.errors import Damaged, SetupError, StateError
 from controller.core.head import RunId
@@ -119,7 +119,7 @@ def _source(path: str, record: JsonObject) -> str:
         return f"taken over from {origin['run']}" if origin else "set when the run began"
     if any(_related(change.path, path) for change in changes({}, entries(record["patch"]))):
         return f"the model's patch (reply {str(entries(record['call'])['reply'])[:12]})"
-    for item in map(entries, evidence_of(record)):
+    for item in map(entries, members(record.get("evidence"))):
         if _related(path, f"/criteria/{item['subject']}"):
             return f"{item['authority']}: {item['source']}"
     kind = entries(record["action"])["kind"]
@@ -131,12 +131,6 @@ def _source(path: str, record: JsonObject) -> str:
 def _related(one: str, other: str) -> bool:
     """Whether one path is the other, or leads through it."""
     return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
-
-
-def evidence_of(record: JsonObject) -> list[JsonValue]:
-    """The pieces of evidence of a record."""
-    found = record.get("evidence")
-    return found if isinstance(found, list) else []
 
 
 def _point(queries: Queries, record: JsonObject) -> Point:
