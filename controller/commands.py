@@ -1,17 +1,40 @@
-"""Run a command of a model's or a contract's: no input, a clean environment, an end."""
+"""Run a command of a model's or a contract's: behind walls, without input, to an end."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from controller.core.action import Command
-from controller.core.contract import Policy
+from controller.core.contract import ANYWHERE, SETUP, Policy, Reach
+from controller.folders import fresh, hand_over, remove
 from controller.process import SYSTEM_PATH, Ended, Job, Result, supervise
+from controller.repo import Entry, Repo
+from controller.sandbox.choice import Sandbox
+from controller.sandbox.profile import Mount, Network, Profile
+from controller.sandbox.toolchain import Toolchain
+from controller.sandbox.walls import confined
 
 KEY = "ONESHOT_KEY"
 """The variable that an external command and its probe find the idempotency key in."""
 
+_SIGNALS = 128  # what a shell or a sandbox adds to the number of the signal that ended a program
+
 _KEPT = 4 * 1024 * 1024  # bytes of output that are read back: the first half and the last
+
+_NOTHING = Reach()
+
+_QUIET = {
+    "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1", "CI": "1", "PAGER": "cat",
+    "GIT_PAGER": "cat", "EDITOR": "false", "VISUAL": "false", "GIT_EDITOR": "false",
+    "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_CONFIG_NOSYSTEM": "1",
+    "PIP_NO_INPUT": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1", "npm_config_update_notifier": "false",
+    "DEBIAN_FRONTEND": "noninteractive",
+    # A stale .pyc outlives an edit of the same size in the same second.
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+"""What keeps programs from asking, paging, colouring and phoning home."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,49 +49,90 @@ class Ran:
     output: bytes
     started: bool = True
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether it was ended by a signal or by us: how far it came, nobody has seen."""
+        return self.exit is None or self.exit < 0 or self.exit > _SIGNALS
+
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Runs commands under one policy.
+    """Runs commands under one policy, in one sandbox.
 
     `scratch` holds their home, temporary folder and output, outside the worktree; `mark` is what
-    they are found by when we have died.
+    they are found by when we have died. `passed` are variables of the user's environment; each
+    command finds those that the policy gives it.
     """
 
     policy: Policy
     scratch: Path
     mark: str
+    sandbox: Sandbox
+    tools: Toolchain = field(default_factory=Toolchain)
+    passed: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def environment(self, more: Mapping[str, str]) -> dict[str, str]:
-        """What a command finds: nothing of the user's environment but what the policy lists."""
-        home, tmp = self.scratch / "home", self.scratch / "tmp"
-        for folder in (home, tmp):
-            folder.mkdir(parents=True, exist_ok=True)
-        return {
-            "PATH": ":".join([*self.policy.environment.path, SYSTEM_PATH]),
-            "HOME": str(home), "TMPDIR": str(tmp), "LANG": "C.UTF-8", "TERM": "dumb",
-            "NO_COLOR": "1", "CI": "1", "PAGER": "cat", "GIT_PAGER": "cat",
-            "GIT_TERMINAL_PROMPT": "0", "PIP_NO_INPUT": "1", "DEBIAN_FRONTEND": "noninteractive",
-            # A stale .pyc outlives an edit of the same size in the same second.
-            "PYTHONDONTWRITEBYTECODE": "1",
-            **dict(self.policy.environment.variables), **more,
-        }
-
-    def run(self, command: Command, cwd: Path, more: Mapping[str, str] | None = None) -> Ran:
-        """Run the command to its end or its limits, with some more variables.
+    def run(self, command: Command, cwd: Path, more: Mapping[str, str] | None = None,
+            reach: Reach = _NOTHING) -> Ran:
+        """Run the command to its end or its limits, in a worktree, with some more variables.
 
         A command that exits with an error has run: its exit code is what was to be found out.
+        Raises WorldError when its walls can't be built.
         """
-        written, env = self.scratch / "output", self.environment(more or {})
-        result = supervise(Job(
-            argv=command.argv, cwd=cwd, env=env, stdout=written,
-            timeout=min(command.timeout or self.policy.timeout, self.policy.max_timeout),
-            size=self.policy.output_bytes, mark=self.mark))
-        if result.ended is Ended.NOT_STARTED:
-            return Ran(f"could not be started: {result.fault}; PATH is {env['PATH']}", None, b"",
-                       False)
-        return Ran(_ending(result), result.exit if result.ended is Ended.EXITED else None,
-                   _read_back(written))
+        written, env = self.scratch / "output", self._environment(more or {}, reach)
+        with confined(self.sandbox.tier, self._profile(cwd, reach), command.argv, env) as walls:
+            result = supervise(Job(
+                argv=walls.argv, cwd=walls.cwd, env=walls.env, stdout=written,
+                timeout=min(command.timeout or self.policy.timeout, self.policy.max_timeout),
+                silence=self.policy.idle, size=self.policy.output_bytes, mark=self.mark,
+                inherited=walls.fds, gone=walls.gone))
+            if result.ended is Ended.NOT_STARTED:
+                return _not_started(result.fault, env)
+            output = _read_back(written)
+            fault = walls.fault(output) if result.ended is Ended.EXITED else ""
+        if fault:
+            return _not_started(fault, env)
+        return Ran(_ending(result), result.exit if result.ended is Ended.EXITED else None, output)
+
+    def _environment(self, more: Mapping[str, str], reach: Reach) -> dict[str, str]:
+        """What a command finds: nothing of the user's environment but what the policy lists."""
+        path = ":".join([*map(str, self.tools.path), SYSTEM_PATH])
+        listed = self.policy.environment
+        given = {name: self.passed[name] for name in (*listed.passed, *reach.variables)
+                 if name in self.passed}
+        env = {"PATH": path, **_QUIET, **dict(listed.variables), **given, **more}
+        if self.tools.installed:
+            env |= {SETUP.removeprefix("$"): str(self.tools.installed)}
+        return env
+
+    def _profile(self, work: Path, reach: Reach) -> Profile:
+        user = self.sandbox.user
+        hand_over(work, user)
+        return Profile(
+            work, fresh(self.scratch / "home", user), fresh(self.scratch / "tmp", user),
+            mounts=(*self.tools.mounts, *(Mount(Path(place), place, writable=True)
+                                          for place in reach.writes)),
+            network=Network.OPEN if reach.hosts == (ANYWHERE,) else Network.NONE,
+            user=user, mirror=self.tools.checkout, bounds=self.sandbox.bounds)
+
+
+@contextmanager
+def exported(repo: Repo, shell: Shell, commit: str, name: str,
+             instead: Mapping[str, Entry | None] | None = None) -> Iterator[tuple[Shell, Path]]:
+    """A shell and a clean export of one Git commit for it, in a folder of their own, while it
+    lasts: nothing that another command has left is there.
+    """
+    place = shell.scratch / name
+    remove(place)
+    try:
+        repo.export(commit, place / "export", instead)
+        yield replace(shell, scratch=place), place / "export"
+    finally:
+        remove(place)
+
+
+def _not_started(fault: str, env: Mapping[str, str]) -> Ran:
+    return Ran(f"could not be started: {fault}; PATH is {env['PATH']}; what lies elsewhere must be "
+               "listed under `environment` in policy.yaml", None, b"", False)
 
 
 def _ending(result: Result) -> str:

@@ -19,7 +19,10 @@ from controller.core.contract import (
     FileCheck,
     Limits,
     ModelConfig,
+    Networked,
     Policy,
+    Reach,
+    Setup,
 )
 from controller.core.errors import SetupError
 from controller.core.parse import command
@@ -110,24 +113,40 @@ def _named_by_checks(documents: JsonObject) -> tuple[str, ...]:
 
 def _policy(document: JsonObject, named: tuple[str, ...]) -> Policy:
     commands, limits = entries(document.get("commands")), entries(document.get("limits"))
-    environment = entries(document.get("environment"))
+    network = entries(document.get("network"))
     return Policy(
-        protected_paths=(*map(str, members(document.get("protected_paths"))),
-                         *(f"/{path}" for path in named)),
+        protected_paths=(*_texts(document.get("protected_paths")), *(f"/{path}" for path in named)),
         shadows=frozenset(path + end for path in named for end in _SHADOWS),
-        forbidden_commands=tuple(map(str, members(commands.get("forbid")))),
+        forbidden_commands=_texts(commands.get("forbid")),
         external=tuple(map(_external, map(_object, members(document.get("external"))))),
-        confirm_commands=tuple(map(str, members(commands.get("confirm")))),
-        environment=Environment(
-            tuple(map(str, members(environment.get("path")))),
-            tuple((name, str(value)) for name, value in entries(
-                environment.get("variables")).items())),
+        confirm_commands=_texts(commands.get("confirm")),
+        environment=_environment(entries(document.get("environment"))),
+        network=Networked(_texts(network.get("hosts")), _texts(network.get("pre_granted"))),
         **_arguments(limits))
+
+
+def _environment(document: JsonObject) -> Environment:
+    setup = entries(document.get("setup"))
+    lines = tuple(command({"shell": line}) for line in _texts(setup.get("run")))
+    seconds = setup.get("timeout")
+    return Environment(
+        _texts(document.get("path")),
+        tuple((name, str(value)) for name, value in entries(document.get("variables")).items()),
+        _texts(document.get("mounts")), _texts(document.get("pass")),
+        Setup(lines, _texts(setup.get("from")), seconds if isinstance(seconds, int) else 1800)
+        if lines else None)
 
 
 def _external(item: JsonObject) -> External:
     probe = item.get("probe")
-    return External(command({"shell": item["run"]}), command({"shell": probe}) if probe else None)
+    return External(
+        command({"shell": item["run"]}), command({"shell": probe}) if probe else None,
+        Reach(_texts(item.get("hosts")), _texts(item.get("writes")),
+              _texts(item.get("variables"))))
+
+
+def _texts(value: JsonValue) -> tuple[str, ...]:
+    return tuple(map(str, members(value)))
 
 
 def _config(document: JsonObject) -> Config:

@@ -1,5 +1,6 @@
-"""Folders of ours, removed whatever is in them."""
+"""Folders of ours: removed whatever is in them, made anew, handed over to who works in them."""
 
+import os
 from pathlib import Path
 
 from controller.process import SYSTEM_PATH, capture
@@ -11,6 +12,34 @@ def remove(folder: Path) -> None:
     if folder.is_dir() and not folder.is_symlink():
         capture(("chmod", "-R", "u+rwX", "--", str(folder)), cwd=Path("/"), env=env)
     capture(("rm", "-rf", "--", str(folder)), cwd=Path("/"), env=env, timeout=600)
+
+
+def fresh(folder: Path, owner: int | None = None) -> Path:
+    """The folder, empty, and owned by a user (None: us)."""
+    if folder.exists() or folder.is_symlink():
+        remove(folder)
+    folder.mkdir(parents=True)
+    hand_over(folder, owner)
+    return folder
+
+
+def hand_over(folder: Path, owner: int | None) -> None:
+    """Give a folder and all that is in it to a user (None: nobody, it stays ours).
+
+    Files with other names stay whose they are: one may lie elsewhere.
+    """
+    if owner is None:
+        return
+    left = [os.fsencode(folder)]
+    os.chown(folder, owner, owner)
+    while left:
+        for entry in os.scandir(left.pop()):
+            about = entry.stat(follow_symlinks=False)
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if about.st_uid != owner and (is_folder or about.st_nlink == 1):
+                os.chown(entry.path, owner, owner, follow_symlinks=False)
+            if is_folder:
+                left.append(entry.path)
 
 
 def aside_of(folder: Path) -> Path:

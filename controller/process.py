@@ -11,7 +11,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -73,7 +73,8 @@ class Job:
     """A child to supervise. Times in seconds, sizes in bytes; `stderr` None: with stdout.
 
     `mark` goes into its environment, and so into that of everything it starts: whoever comes after
-    us finds them all by it, even what was started in the instant before we died.
+    us finds them all by it, even what was started in the instant before we died. It has the file
+    descriptors `inherited`; `gone` comes back when nothing is left that its group does not hold.
     """
 
     argv: Sequence[str]
@@ -86,6 +87,8 @@ class Job:
     silence: float | None = None
     size: int | None = None
     mark: str = ""
+    inherited: Sequence[int] = ()
+    gone: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,7 @@ def supervise(job: Job) -> Result:
         ended = _watch(child, job, started)
     finally:
         _end(child)
+        job.gone()
     return Result(ended, child.returncode, time.monotonic() - started)
 
 
@@ -169,7 +173,8 @@ def _spawn(job: Job) -> subprocess.Popen[bytes]:
           (job.stderr or nothing).open("wb") as stderr):
         return subprocess.Popen(
             job.argv, cwd=job.cwd, env=env, stdin=stdin, stdout=stdout,
-            stderr=stderr if job.stderr else subprocess.STDOUT, start_new_session=True)
+            stderr=stderr if job.stderr else subprocess.STDOUT, start_new_session=True,
+            pass_fds=job.inherited)
 
 
 def _watch(child: subprocess.Popen[bytes], job: Job, started: float) -> Ended:

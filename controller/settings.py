@@ -9,6 +9,9 @@ from controller.core.errors import SetupError
 KEYS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY")
 """The variables that a model interface may take its key from."""
 
+_SHARED = Path("/var/cache")
+"""Where caches of root's are: the unprivileged user that its commands run as can reach it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -18,6 +21,7 @@ class Settings:
     cache: Path
     path: str
     keys: dict[str, str] = field(repr=False)
+    variables: dict[str, str] = field(default_factory=dict, repr=False)
 
     def find(self, program: str) -> str | None:
         """The absolute path of a program on PATH, or None."""
@@ -32,9 +36,11 @@ def from_environment() -> Settings:
     home = Path(os.environ.get("HOME") or "/nonexistent")
     return Settings(
         home=home,
-        cache=_folder("XDG_CACHE_HOME", home / ".cache") / "oneshot",
+        cache=_folder("XDG_CACHE_HOME", _SHARED if os.geteuid() == 0 else home / ".cache"
+                      ) / "oneshot",
         path=os.environ.get("PATH", os.defpath),
-        keys={name: os.environ[name] for name in KEYS if os.environ.get(name)})
+        keys={name: os.environ[name] for name in KEYS if os.environ.get(name)},
+        variables=dict(os.environ))
 
 
 def checkout_root(folder: Path) -> Path:

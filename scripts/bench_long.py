@@ -29,6 +29,7 @@ from controller.documents import of_documents
 from controller.launch import launch
 from controller.loop import run
 from controller.project import read_project
+from controller.sandbox.choice import NO_COMMANDS
 from controller.settings import Settings
 
 EARLY = 100
@@ -121,11 +122,11 @@ def go(place: Place, fixed: Launch, steps: int, *, new: bool = False,
     store = journal(place, written, tidy.written)
     model = build_model(place, fixed, of_documents(fixed.documents).config.model)
     if new:
-        launch(build(place, fixed, model, store))
+        launch(build(place, fixed, model, store, NO_COMMANDS))
     with held(place, fixed.run, store) as lease:
         tidy.snapshots = House(place, fixed).worktree(lease.worktree)
         stamps[:] = [time.perf_counter()]
-        run(build(place, fixed, model, store, lease), lease, steps)
+        run(build(place, fixed, model, store, NO_COMMANDS, lease), lease, steps)
     return [after - before for before, after in pairwise(stamps)], sizes
 
 

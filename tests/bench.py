@@ -25,13 +25,16 @@ from controller.core.records import (
     Transition,
     effect_id,
 )
+from controller.core.tier import Tier
 from controller.repo import Identity, Repo
+from controller.sandbox.choice import Sandbox, unprivileged
 from controller.snapshots import Snapshots
 from controller.store.memory import MemoryTables
 from controller.store.queries import Queries
 from controller.testing.clock import MORNING, FixedClock
 
 RUN = RunId("run-1")
+BUBBLEWRAP = Sandbox(Tier.BUBBLEWRAP, unprivileged())
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,6 @@ def bench(checkout: Path, tmp_path: Path) -> Bench:
     snapshots = Snapshots(repo, base)
     snapshots.restore(Snapshot(repo.tree_of(base)))
     clock = FixedClock()
-    shell = Shell(Policy(timeout=20, output_bytes=2_000_000), scratch, str(scratch))
+    shell = Shell(Policy(timeout=20, output_bytes=2_000_000), scratch, str(scratch), BUBBLEWRAP)
     place = Workplace(RUN, snapshots, shell, user, Identity(), Queries(MemoryTables()), clock)
     return Bench(place, Git(snapshots, user, "oneshot/run-1", base, clock))

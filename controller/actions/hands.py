@@ -28,6 +28,7 @@ from controller.core.action import (
     identity,
 )
 from controller.core.canonical import digest_bytes
+from controller.core.contract import Reach
 from controller.core.errors import MachineFault, WorldError
 from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded
@@ -147,11 +148,13 @@ class Hands:
         external = effect.aim.effect_class is EffectClass.EXTERNAL
         if external:
             self.place.fence()
-        ran = self.place.shell.run(command, self.place.root, {KEY: effect.id} if external else {})
+        listed = self.place.shell.policy.listed(command)
+        ran = self.place.shell.run(command, self.place.root, {KEY: effect.id} if external else {},
+                                   listed.reach if listed else Reach())
         if not ran.started:
             raise CannotPerform(f"{command} {ran.ending}")
         done = self._after(effect, "", ran, command)
-        if external and (ran.exit is None or ran.exit < 0):  # how far it came, nobody has seen
+        if external and ran.cut_short:
             return replace(done, status=Status.UNKNOWN)
         return done
 

@@ -5,10 +5,10 @@ files are taken from the base, so that a run can't turn green by changing what i
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from controller.authorities.git import agreed, changed_paths
-from controller.commands import Ran, Shell
+from controller.commands import Ran, Shell, exported
 from controller.core.action import Command, Finish
 from controller.core.canonical import digest_bytes
 from controller.core.contract import CommandCheck, Criterion, FileCheck
@@ -17,7 +17,6 @@ from controller.core.ports import Clock
 from controller.core.prompt import describe
 from controller.core.records import Effect, Evidence, Finding, Outcome
 from controller.core.redact import clean
-from controller.folders import remove
 from controller.repo import Entry, Repo
 
 _DETAIL = 3000  # bytes of a failing check's output that the model is shown
@@ -66,13 +65,8 @@ class LocalCI:
 
     def _run(self, command: Command, commit: str, instead: Mapping[str, Entry | None]) -> Ran:
         """Run a command in a clean export, with a home folder that no other command has seen."""
-        place = self.shell.scratch / "verify"
-        remove(place)
-        try:
-            self.repo.export(commit, place / "export", instead)
-            return replace(self.shell, scratch=place).run(command, place / "export")
-        finally:
-            remove(place)
+        with exported(self.repo, self.shell, commit, "verify", instead) as (shell, folder):
+            return shell.run(command, folder)
 
     def _evidence(self, criterion: Criterion, finding: Finding, detail: str, tree: str,
                   output: bytes = b"") -> Evidence:

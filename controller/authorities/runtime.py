@@ -1,13 +1,12 @@
 """What runs elsewhere as an authority: the user's own probes tell whether something happened."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from controller.commands import KEY, Shell
+from controller.commands import KEY, Shell, exported
 from controller.core.action import Run
 from controller.core.observation import first_line
 from controller.core.records import Effect, Remains
 from controller.core.redact import clean
-from controller.folders import remove
 from controller.repo import Repo
 
 _MEANS: dict[int | None, bool] = {0: True, 3: False}
@@ -30,13 +29,7 @@ class Runtime:
         listed = self.shell.policy.listed(action.command) if isinstance(action, Run) else None
         if listed is None or listed.probe is None:
             return Remains(None, "the policy names no probe that could tell whether it happened")
-        place = self.shell.scratch / "probe"
-        remove(place)
-        try:
-            self.repo.export(self.base, place / "export")
-            ran = replace(self.shell, scratch=place).run(
-                listed.probe, place / "export", {KEY: effect.id})
-        finally:
-            remove(place)
+        with exported(self.repo, self.shell, self.base, "probe") as (shell, folder):
+            ran = shell.run(listed.probe, folder, {KEY: effect.id}, listed.reach)
         said = f"{listed.probe}: {ran.ending} {first_line(clean(ran.output))}".rstrip()
         return Remains(_MEANS.get(ran.exit), said)

@@ -10,6 +10,7 @@ import click
 
 from controller.cli.wiring import ADAPTERS
 from controller.core.canonical import JsonObject, entries
+from controller.core.tier import Tier
 
 _LIMITS = {"max_steps": "steps", "max_time": "seconds", "max_cost": "usd"}
 _MODEL = ("adapter", "model", "base_url", "cassette")
@@ -28,6 +29,19 @@ class Changes:
         config["model"] = {**entries(config.get("model")), **self.model}
         config["limits"] = {**entries(config.get("limits")), **self.limits}
         return {**documents, "config": config}
+
+
+def _walls(_context: object, _option: object, name: str | None) -> Tier | None:
+    return None if name is None else Tier[name.upper()]
+
+
+_SANDBOX = (
+    click.option("--sandbox", "walls", type=click.Choice(["bubblewrap", "landlock", "external"]),
+                 callback=_walls, help="Which sandbox commands get; the best there is by default. "
+                 "external: this is a container or virtual machine made for it."),
+    click.option("--i-accept-no-sandbox", "walls", flag_value="none", callback=_walls,
+                 help="Run commands with your own rights and your network."),
+)
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -51,12 +65,18 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
                      help="The run's limit of time."),
         click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD",
                      help="The run's limit of money, as far as backends name a price."),
+        *_SANDBOX,
         click.option("--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
                      help="Write the replies as a cassette."),
         click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout."),
         click.option("-q", "--quiet", is_flag=True, help="Only the last line."),
     )
     return _with(options, model_options(command))
+
+
+def sandbox_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that runs commands the choice of a sandbox, as its argument `walls`."""
+    return _with(_SANDBOX, command)
 
 
 def _collected(command: Callable[..., None], options: tuple[Any, ...]) -> Callable[..., None]:

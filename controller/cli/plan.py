@@ -5,7 +5,9 @@ from pathlib import Path
 
 import click
 
-from controller.cli.changes import Changes, model_options
+from controller.cli.changes import Changes, model_options, sandbox_options
+from controller.cli.confine import ready
+from controller.cli.house import House
 from controller.cli.place import Place, new_launch, open_place
 from controller.cli.show import document, line, mark, talk
 from controller.cli.travel import Nobody
@@ -14,6 +16,7 @@ from controller.core.canonical import JsonObject, entries
 from controller.core.head import Head, Launch
 from controller.core.prompt import render
 from controller.core.records import Call, Prompt
+from controller.core.tier import Tier
 from controller.core.verdict import Decision, Verdict, worst
 from controller.documents import of_documents
 from controller.folders import remove
@@ -28,11 +31,13 @@ from controller.store.memory import MemoryTables
 
 
 @click.command("plan")
+@sandbox_options
 @model_options
 @click.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt; ask no model.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.pass_obj
-def command(folder: Path, changes: Changes, only_prompt: bool, as_json: bool) -> None:
+def command(folder: Path, changes: Changes, walls: Tier | None, only_prompt: bool,
+            as_json: bool) -> None:
     """Make one proposal for a new run and show every gate's verdict. Nothing is done.
 
     The criteria are checked once on the base, and the model is asked once.
@@ -42,7 +47,8 @@ def command(folder: Path, changes: Changes, only_prompt: bool, as_json: bool) ->
     config = of_documents(changes.laid_over(fixed.documents)).config
     asked = Nobody() if only_prompt else build_model(place, fixed, config.model)
     try:
-        ctl = build(place, fixed, asked, Journal(MemoryTables(), alive))
+        sandbox = ready(House(place, fixed), fixed, walls, lambda _: None, silent=as_json)
+        ctl = build(place, fixed, asked, Journal(MemoryTables(), alive), sandbox)
         head = launch(ctl, config.test_command)
         if only_prompt:
             _show_prompt(render(ctl.rules, head), as_json)

@@ -13,6 +13,7 @@ from controller.cli.show import talk
 from controller.core.errors import SetupError
 from controller.core.head import Launch
 from controller.core.projection import tree_of
+from controller.core.tier import Tier
 from controller.project import read_project
 from controller.report.narrator import Narrator
 from controller.settings import from_environment
@@ -22,8 +23,8 @@ from controller.settings import from_environment
 @click.argument("name", metavar="[RUN]", required=False)
 @run_options
 @click.pass_obj
-def command(folder: Path, name: str | None, changes: Changes, steps: int | None,
-           record: Path | None, as_json: bool, quiet: bool) -> None:
+def command(folder: Path, name: str | None, changes: Changes, walls: Tier | None,
+           steps: int | None, record: Path | None, as_json: bool, quiet: bool) -> None:
     """Go on with a run (the last one by default), after concluding what a crash left open."""
     place = open_place(folder, from_environment())
     fixed = place.queries.launch(place.run(name))
@@ -33,7 +34,8 @@ def command(folder: Path, name: str | None, changes: Changes, steps: int | None,
     view = View(place.queries, as_json, quiet, seen=place.queries.last_number(fixed.run),
                 narrator=known)
     changed = replace(fixed, documents=changes.laid_over(fixed.documents))
-    click.get_current_context().exit(drive_run(place, changed, view, record=record, steps=steps))
+    click.get_current_context().exit(
+        drive_run(place, changed, view, walls, record=record, steps=steps))
 
 
 def _mention_contract(place: Place, fixed: Launch) -> None:

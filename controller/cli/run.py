@@ -7,6 +7,7 @@ import click
 
 from controller.checkout import is_dirty
 from controller.cli.changes import Changes, run_options
+from controller.cli.confine import ready
 from controller.cli.house import House
 from controller.cli.live import View, WatchedExecutor, WatchedModel, shown
 from controller.cli.place import Place, branch_of, new_launch, open_place
@@ -17,6 +18,7 @@ from controller.cli.wiring import build, build_model, held, journal, recorded
 from controller.core.canonical import entries
 from controller.core.errors import Damaged, ModelError
 from controller.core.head import Head, Launch, Stop
+from controller.core.tier import Tier
 from controller.documents import of_documents
 from controller.launch import launch
 from controller.loop import run
@@ -27,8 +29,8 @@ from controller.settings import from_environment
 @click.command("run")
 @run_options
 @click.pass_obj
-def command(folder: Path, changes: Changes, steps: int | None, record: Path | None, as_json: bool,
-        quiet: bool) -> None:
+def command(folder: Path, changes: Changes, walls: Tier | None, steps: int | None,
+            record: Path | None, as_json: bool, quiet: bool) -> None:
     """Start a run of the contract in this repository and step until it ends or must stop."""
     place = open_place(folder, from_environment(), make=True)
     project = read_project(place.root)
@@ -39,7 +41,7 @@ def command(folder: Path, changes: Changes, steps: int | None, record: Path | No
              f"{fixed.base[:12]} without them")
     view = View(place.queries, as_json, quiet)
     click.get_current_context().exit(
-        drive_run(place, fixed, view, record=record, steps=steps, new=True))
+        drive_run(place, fixed, view, walls, record=record, steps=steps, new=True))
 
 
 def _mention_others(place: Place, as_json: bool) -> None:
@@ -54,20 +56,21 @@ def _mention_others(place: Place, as_json: bool) -> None:
             talk(f"note: run {other} has not ended; from now on name it: oneshot status {other}")
 
 
-def drive_run(place: Place, fixed: Launch, view: View, *, record: Path | None = None,
-              steps: int | None = None, new: bool = False) -> int:
+def drive_run(place: Place, fixed: Launch, view: View, walls: Tier | None, *,
+              record: Path | None = None, steps: int | None = None, new: bool = False) -> int:
     """Open the run if it is new, drive it, and tell what came of it. Returns the exit code."""
     config = of_documents(fixed.documents).config
     model = recorded(build_model(place, fixed, config.model), record)
     watched, tidy = WatchedModel(model, view), Tidy(place)
     store = journal(place, view.written, tidy.written)
     with shown(view):
+        sandbox = ready(House(place, fixed), fixed, walls, view.waiting, silent=view.as_json)
         if new:
             view.waiting("checking every criterion on the base")
-            _warn(launch(build(place, fixed, watched, store), config.test_command), view)
+            _warn(launch(build(place, fixed, watched, store, sandbox), config.test_command), view)
         view.waiting("taking the lease")
         with held(place, fixed.run, store) as lease:
-            ctl = build(place, fixed, watched, store, lease)
+            ctl = build(place, fixed, watched, store, sandbox, lease)
             tidy.snapshots = House(place, fixed).worktree(lease.worktree)
             ctl = replace(ctl, executor=WatchedExecutor(ctl.executor, view))
             try:

@@ -12,6 +12,7 @@ from controller.core.records import Prompt, Reply
 from controller.loop import own
 from controller.repo import ABSENT
 from controller.report.narrator import action_line
+from controller.sandbox.choice import NO_COMMANDS
 from controller.snapshots import Snapshots
 from controller.store.points import Point
 
@@ -32,7 +33,7 @@ def take_back(place: Place, lease: Lease, point: Point, reason: str) -> Head:
     """
     store, fixed = journal(place), place.queries.launch(lease.run)
     require(House(place, fixed).worktree(lease.worktree), point)
-    ctl = build(place, fixed, Nobody(), store, lease)
+    ctl = build(place, fixed, Nobody(), store, NO_COMMANDS, lease)
     head = store.head(lease.run)
     action: JsonObject = {
         "kind": "restore", "step": point.step, "state": point.state,

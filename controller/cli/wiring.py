@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from controller.checkout import identity_of
@@ -10,13 +9,14 @@ from controller.cli.heartbeat import beating
 from controller.cli.house import House
 from controller.cli.place import Place, branch_of
 from controller.cli.show import talk
-from controller.core.contract import ModelConfig, Policy
+from controller.core.contract import ModelConfig
 from controller.core.errors import ModelUnusable, SetupError, WorldError
 from controller.core.head import Launch, Lease, RunId
 from controller.core.ports import Model
 from controller.documents import of_documents
 from controller.loop import Controller
 from controller.processes import alive, end_marked, this_process
+from controller.sandbox.choice import Sandbox
 from controller.settings import Settings
 from controller.store.journal import Journal
 from controller.store.projections import Projections
@@ -25,7 +25,7 @@ Follow = Callable[[RunId], None]
 
 
 def build(place: Place, launch: Launch, model: Model, store: Journal,
-          lease: Lease | None = None) -> Controller:
+          sandbox: Sandbox, lease: Lease | None = None) -> Controller:
     """The controller of one run over `store`, with its repository and worktree in place.
 
     Without a lease it is that of a run which nobody else knows of yet.
@@ -36,13 +36,12 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     from controller.authorities.ci import LocalCI
     from controller.authorities.git import Git
     from controller.authorities.runtime import Runtime
-    from controller.commands import Shell
+    from controller.cli.confine import shell_of
 
     rules, user = of_documents(launch.documents).rules, place.user
     house = House(place, launch)
     snapshots = house.worktree(lease.worktree if lease else 0)
-    shell = Shell(_here(rules.policy, place), house.scratch(lease.worktree if lease else 0),
-                  house.mark)
+    shell = shell_of(house, launch, rules.policy, sandbox, lease.worktree if lease else 0)
     base, repo = launch.base, snapshots.repo
     git = Git(snapshots, user, branch_of(launch.run), base, place.clock)
     ci = LocalCI(repo, shell, rules.contract.success_criteria, base, place.clock)
@@ -84,14 +83,6 @@ def held(place: Place, run: RunId, store: Journal) -> Iterator[Lease]:
           beating(place, lease)):
         end_marked(House(place, place.queries.launch(run)).mark)
         yield lease
-
-
-def _here(policy: Policy, place: Place) -> Policy:
-    """The policy with the folders of its PATH made absolute, since commands run elsewhere."""
-    home = str(place.settings.home)
-    path = tuple(str(place.root / (home + folder[1:] if folder.split("/")[0] == "~" else folder))
-                 for folder in policy.environment.path)
-    return replace(policy, environment=replace(policy.environment, path=path))
 
 
 def _claude(settings: Settings, config: ModelConfig, folder: Path, _root: Path) -> Model:

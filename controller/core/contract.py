@@ -64,22 +64,65 @@ class Contract:
     priority_order: tuple[str, ...] = ()
 
 
+ANYWHERE = "*"
+"""The host that stands for all of them."""
+
+SETUP = "$ONESHOT_ENV"
+"""How a policy names the folder that set-up commands install into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The user's own commands that install what a project needs, once for each content of the
+    `sources`. Seconds for each.
+    """
+
+    commands: tuple[Command, ...]
+    sources: tuple[str, ...] = ()
+    timeout: int = 1800
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the commands of a run find: folders before PATH, and variables."""
+    """What the commands of a run find: folders before PATH, variables, what is mounted read-only,
+    the names of the user's own variables that are passed on, and how it is set up.
+    """
 
     path: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
+    mounts: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+    setup: Setup | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a command may reach beyond its worktree, granted by the user: hosts (`name` or
+    `name:port`), files and folders to write, the names of variables of his.
+    """
+
+    hosts: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class External:
     """A command that changes something outside the worktree, and the probe that tells whether it
-    has: exit 0: it happened, 3: it did not, anything else: nobody can tell.
+    has: exit 0: it happened, 3: it did not, anything else: nobody can tell. Both have the `reach`.
     """
 
     command: Command
     probe: Command | None = None
+    reach: Reach = Reach()
+
+
+@dataclass(frozen=True, slots=True)
+class Networked:
+    """What a `run` that asks for the network may reach, and the lines that need nobody's word."""
+
+    hosts: tuple[str, ...] = ()
+    pre_granted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +135,14 @@ class Policy:
     confirm_commands: tuple[str, ...] = ()
     timeout: int = 300
     max_timeout: int = 1800
+    idle: int = 300
     output_bytes: int = 8 * 1024 * 1024
+    processes: int = 512
+    data_bytes: int = 4 * 1024**3
+    file_bytes: int = 1024**3
     environment: Environment = Environment()
     external: tuple[External, ...] = ()
+    network: Networked = Networked()
 
     def listed(self, command: Command) -> External | None:
         """The external command that this command line is, word for word, if it is one: as a line

@@ -12,6 +12,7 @@
     │   ├── StaleHead              somebody committed since we read
     │   └── LeaseLost              somebody else owns the run now                  exit 10
     └── SetupError            the person running us must fix something             exit 2
+        └── NoSandbox              no sandbox can be built on this machine              exit 11
 """
 
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ EXIT_CODES: dict[int, str] = {
     8: "waiting for a person",
     9: "ended by a person, here; it is not proved done",
     10: "another controller holds the run",
+    11: "no sandbox can be built here; nothing was run",
     70: "a bug in oneshot; a log was written",
     75: "temporary: the model could not be reached; try again later",
     129: "the terminal went away; the state is saved",
@@ -99,3 +101,9 @@ class SetupError(ControllerError):
     """The person running us must fix something; the message says what and where."""
 
     exit_code = 2
+
+
+class NoSandbox(SetupError):
+    """No sandbox can be built on this machine, and nobody has said that there need be none."""
+
+    exit_code = 11

@@ -235,7 +235,8 @@ def test_a_command_finds_nothing_of_the_users_environment(
 
     assert "CANARY" not in outcome.text
     assert "exit 0" in outcome.text
-    assert f"HOME={bench.place.shell.scratch / 'home'}" in outcome.text
+    assert "HOME=/home/oneshot\n" in outcome.text
+    assert outcome.text.endswith("\n/home/oneshot")
 
 
 def test_long_output_is_cut_in_the_middle_and_kept_whole(bench: Bench) -> None:
@@ -253,7 +254,7 @@ def test_long_output_is_cut_in_the_middle_and_kept_whole(bench: Bench) -> None:
     (run("sleep 60 & sleep 60 & wait", timeout=1), "it timed out"),
     (run("trap '' TERM; sleep 60", timeout=1), "it timed out"),
     (run("yes"), "it said too much"),
-    (run("kill -SEGV $$"), "killed by signal 11"),
+    (run("kill -SEGV $$"), "exit 139"),
     (run("sleep 60 &"), "exit 0"),
 ], ids=["hangs", "hangs-in-children", "ignores-term", "floods", "dies", "leaves-a-child"])
 def test_a_command_comes_to_an_end(bench: Bench, action: JsonObject, said: str) -> None:

@@ -20,8 +20,11 @@ from controller.core.contract import (
 )
 from controller.core.records import Evidence, Finding
 from controller.repo import Identity, Repo
+from controller.sandbox.toolchain import toolchain
 from controller.testing.clock import MORNING, FixedClock
+from tests.bench import BUBBLEWRAP
 
+OURS = toolchain([Path(sys.executable).parent], (), None)
 PYTEST = CommandCheck(Command((sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")))
 Committed = Callable[[dict[str, str | None]], str]
 
@@ -62,7 +65,7 @@ def check(repo: Repo, base: str, tmp_path: Path) -> Callable[..., Evidence]:
                     environment=Environment(variables=(("PYTHONPATH", "."),)))
 
     def ask(commit: str, how: Check, approved: frozenset[str] = frozenset()) -> Evidence:
-        shell = Shell(policy, tmp_path / "scratch", "")
+        shell = Shell(policy, tmp_path / "scratch", "", BUBBLEWRAP, OURS)
         ci = LocalCI(repo, shell, (Criterion("c", "", how),), base, FixedClock())
         (evidence,) = ci.check(commit, approved)
         assert not (tmp_path / "scratch/verify").exists()
@@ -107,7 +110,7 @@ def test_a_test_whose_change_a_person_approved_counts(
     (CommandCheck(Command(("no-such-program",))), Finding.UNKNOWN, "could not be started"),
     (CommandCheck(Command(("sh", "-c", "no-such-program"))), Finding.UNKNOWN, "exit 127"),
     (CommandCheck(Command(("sh", "-c", "sleep 60"), 1)), Finding.UNKNOWN, "it timed out"),
-    (CommandCheck(Command(("sh", "-c", "kill -9 $$"))), Finding.FAILING, "killed by signal 9"),
+    (CommandCheck(Command(("sh", "-c", "kill -9 $$"))), Finding.FAILING, "exit 137"),
     (CommandCheck(Command(("sh", "-c", "exit 3")), 3), Finding.VERIFIED, "exit 3"),
     (CommandCheck(Command(("test", "-e", ".git"))), Finding.FAILING, "exit 1"),
     (CommandCheck(Command(("test", "-e", "a.log"))), Finding.FAILING, "exit 1"),
@@ -145,7 +148,7 @@ def test_checks_share_neither_files_nor_a_home_folder(
     (tmp_path / "scratch/home/left-by-a-run").write_text("x")
     first = "touch made $HOME/made $TMPDIR/made"
     second = "test -e made || test -e $HOME/made || test -e $TMPDIR/made || test -n \"$(ls -A ~)\""
-    ci = LocalCI(repo, Shell(Policy(), tmp_path / "scratch", ""), tuple(
+    ci = LocalCI(repo, Shell(Policy(), tmp_path / "scratch", "", BUBBLEWRAP, OURS), tuple(
         Criterion(id, "", how) for id, how in (
             ("first", CommandCheck(Command(("sh", "-c", first)))),
             ("second", CommandCheck(Command(("sh", "-c", second)))),

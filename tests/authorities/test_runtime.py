@@ -10,7 +10,7 @@ from controller.authorities.runtime import Runtime
 from controller.core.action import Command, EffectClass
 from controller.core.aim import aim
 from controller.core.canonical import JsonObject
-from controller.core.contract import External, Policy
+from controller.core.contract import External, Policy, Reach
 from controller.core.errors import WorldError
 from controller.core.parse import parse
 from controller.core.records import Effect, Remains, Status
@@ -23,18 +23,25 @@ def shell(line: str) -> Command:
     return Command(("sh", "-c", line))
 
 
+def reach(folder: Path) -> Reach:
+    folder.chmod(0o777)  # as root, commands run as somebody else
+    return Reach(writes=(str(folder),))
+
+
 @pytest.fixture
 def external(bench: Bench, tmp_path: Path) -> Bench:
     """A bench whose policy lists DEPLOY, with a probe that looks for the key."""
     policy = replace(
-        bench.place.shell.policy, external=(External(shell(DEPLOY), shell("./probe.sh")),),
+        bench.place.shell.policy,
+        external=(External(shell(DEPLOY), shell("./probe.sh"), reach(tmp_path)),),
         environment=replace(Policy().environment, variables=(("OUT", str(tmp_path / "out")),)))
     place = replace(bench.place, shell=replace(bench.place.shell, policy=policy))
     return replace(bench, place=place)
 
 
 def runtime(bench: Bench, probe: str) -> Runtime:
-    policy = replace(bench.place.shell.policy, external=(External(shell(DEPLOY), shell(probe)),))
+    (listed,) = bench.place.shell.policy.external
+    policy = replace(bench.place.shell.policy, external=(replace(listed, probe=shell(probe)),))
     return Runtime(bench.place.snapshots.repo, replace(bench.place.shell, policy=policy),
                    bench.git.base)
 

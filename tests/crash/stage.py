@@ -41,10 +41,12 @@ STEPS = 3
 
 _POLICY = f"""\
 external:
-  - {{run: '{DEPLOY}', probe: 'cat $DEPLOYED | grep -q $ONESHOT_KEY || exit 3'}}
-  - {{run: '{BLIND}'}}
+  - run: '{DEPLOY}'
+    probe: 'cat $DEPLOYED | grep -q $ONESHOT_KEY || exit 3'
+    writes: ['@FOLDER@/outside']
+  - {{run: '{BLIND}', writes: ['@FOLDER@/outside']}}
 environment:
-  variables: {{DEPLOYED: '@FOLDER@/deployed'}}
+  variables: {{DEPLOYED: '@FOLDER@/outside/deployed'}}
 """
 
 _CONTRACT = """\
@@ -87,7 +89,7 @@ class Stage:
     @property
     def deployed(self) -> list[str]:
         """What happened outside, in order."""
-        file = self.folder / "deployed"
+        file = self.folder / "outside/deployed"
         return file.read_text().splitlines() if file.exists() else []
 
 
@@ -115,6 +117,8 @@ def staged(source: Path, folder: Path, scenario: str, words: Path | None = None)
     stage = Stage(folder, scenario, words or folder)
     shutil.copytree(source, stage.repo)
     (folder / "home").mkdir()
+    (folder / "outside").mkdir()
+    (folder / "outside").chmod(0o777)  # as root, commands run as somebody else
     policy = stage.repo / ".agent-contract/policy.yaml"
     policy.write_text(policy.read_text().replace("@FOLDER@", str(folder)))
     stage.tell(SCENARIOS[scenario])

@@ -1,0 +1,72 @@
+"""The shell of a run: its sandbox, its tools, and what of the user's environment it passes on."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from controller.cli.house import House
+from controller.cli.show import talk
+from controller.commands import Shell
+from controller.core.contract import SETUP, Environment, Policy
+from controller.core.head import Launch
+from controller.core.tier import Tier
+from controller.documents import of_documents
+from controller.environment import folder_of, set_up
+from controller.sandbox.choice import Sandbox, choose
+from controller.sandbox.profile import Bounds
+from controller.sandbox.toolchain import toolchain
+
+
+def ready(house: House, launch: Launch, asked: Tier | None, waiting: Callable[[str], None], *,
+          silent: bool = False) -> Sandbox:
+    """The sandbox for a run's commands, tried, with what they need installed.
+
+    Says what is weak about it unless `silent`. Raises NoSandbox, or SetupError when the set-up
+    fails.
+    """
+    policy = of_documents(launch.documents).rules.policy
+    waiting("trying the sandbox")
+    bounds = Bounds(policy.processes, policy.data_bytes, policy.file_bytes)
+    sandbox = choose(house.cache / "trial", asked, bounds)
+    if sandbox.tier is not Tier.BUBBLEWRAP and not silent:
+        talk(f"note: commands run in tier {sandbox.tier}, {sandbox.word}: {sandbox.note}")
+    waiting("setting up the environment")
+    _install(house, launch, shell_of(house, launch, policy, sandbox, 0))
+    return sandbox
+
+
+def shell_of(house: House, launch: Launch, policy: Policy, sandbox: Sandbox, number: int) -> Shell:
+    """The shell for the commands in one of a run's worktrees."""
+    place, repo = house.place, house.bare()
+    setup = policy.environment.setup
+    installed = folder_of(setup, repo, launch.base, place.settings.cache) if setup else None
+    here = _here(policy, house, installed)
+    listed = here.environment
+    tools = toolchain(map(Path, listed.path), map(Path, listed.mounts), place.root, installed)
+    return Shell(here, house.scratch(number), house.mark, sandbox, tools, place.settings.variables)
+
+
+def _install(house: House, launch: Launch, shell: Shell) -> None:
+    setup, folder = shell.policy.environment.setup, shell.tools.installed
+    if setup and folder and set_up(shell, house.bare(), launch.base, setup, folder):
+        talk(f"note: the environment was set up in {folder}")
+
+
+def _here(policy: Policy, house: House, installed: Path | None) -> Policy:
+    """The policy with every folder of this machine made absolute: commands run elsewhere."""
+    home, root = str(house.place.settings.home), house.place.root
+
+    def absolute(folder: str) -> str:
+        first, _, rest = folder.partition("/")
+        start = {"~": home, SETUP: str(installed)}.get(first)
+        return str(root / folder if start is None else Path(start, rest))
+
+    def there(folders: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(absolute, folders))
+
+    listed: Environment = policy.environment
+    return replace(
+        policy,
+        environment=replace(listed, path=there(listed.path), mounts=there(listed.mounts)),
+        external=tuple(replace(item, reach=replace(item.reach, writes=there(item.reach.writes)))
+                       for item in policy.external))

@@ -1,0 +1,70 @@
+"""The walls of each tier around one command."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from controller.core.errors import WorldError
+from controller.core.tier import Tier
+from controller.sandbox import bubblewrap, confine
+from controller.sandbox.profile import (
+    HOME,
+    READABLE,
+    RESOLVING,
+    TMP,
+    Confined,
+    Network,
+    Profile,
+)
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts")
+_SYSTEM = ("/proc", "/dev/random", "/dev/urandom", "/etc/passwd", "/etc/group", *RESOLVING)
+
+
+def confined(tier: Tier | None, profile: Profile, argv: Sequence[str],
+             env: Mapping[str, str]) -> AbstractContextManager[Confined]:
+    """The command behind the walls of a tier, for as long as it runs, with HOME and TMPDIR."""
+    if tier is None:
+        raise WorldError("BUG: no command may run here")
+    if tier is Tier.BUBBLEWRAP:
+        return bubblewrap.confined(profile, argv, {**env, "HOME": HOME, "TMPDIR": TMP})
+    found = {**env, "HOME": str(profile.home), "TMPDIR": str(profile.tmp)}
+    return (_landlocked if tier is Tier.LANDLOCK else _open)(profile, argv, found)
+
+
+@contextmanager
+def _landlocked(profile: Profile, argv: Sequence[str], env: Mapping[str, str]
+                ) -> Iterator[Confined]:
+    own = (profile.work, profile.home, profile.tmp, *(
+        mount.source for mount in profile.mounts if mount.writable))
+    _link_beside(profile)
+    order = confine.Order(
+        argv, [*READABLE, *_SYSTEM, *(str(mount.source) for mount in profile.mounts)],
+        [*map(str, own), *_DEVICES], profile.network is Network.OPEN, profile.tty, profile.user,
+        profile.bounds.processes, profile.bounds.data, profile.bounds.file, os.getpid())
+    yield Confined(order.line(), env, profile.work, fault=_fault)
+
+
+@contextmanager
+def _open(profile: Profile, argv: Sequence[str], env: Mapping[str, str]) -> Iterator[Confined]:
+    _link_beside(profile)
+    yield Confined(argv, env, profile.work)
+
+
+def _link_beside(profile: Profile) -> None:
+    """What tier 1 mounts at the top is a link beside the worktree where nothing can be mounted:
+    tools that climb find it there. No agent can write there.
+    """
+    for mount in profile.mounts:
+        if Path(mount.at).parent == Path("/") and Path(mount.at) != mount.source:
+            link = profile.work.parent / Path(mount.at).name
+            link.unlink(missing_ok=True)
+            link.symlink_to(mount.source)
+
+
+def _fault(output: bytes) -> str:
+    words = output.decode("utf-8", "replace").strip()
+    if words.startswith(confine.BROKEN):
+        raise WorldError(f"the sandbox could not be built: {words.removeprefix(confine.BROKEN)}")
+    return words.removeprefix(confine.FAILED) if words.startswith(confine.FAILED) else ""
