@@ -7,6 +7,7 @@ from pathlib import Path
 
 from controller.core.action import Command
 from controller.core.contract import ANYWHERE, SETUP, Policy, Reach
+from controller.core.redact import Redactor
 from controller.folders import fresh, hand_over, remove
 from controller.process import SYSTEM_PATH, Ended, Job, Result, supervise
 from controller.repo import Entry, Repo
@@ -17,6 +18,8 @@ from controller.sandbox.walls import confined
 
 KEY = "ONESHOT_KEY"
 """The variable that an external command and its probe find the idempotency key in."""
+
+_EDGE = 8 * 1024  # bytes on each side of the cut that are not kept either
 
 _SIGNALS = 128  # what a shell or a sandbox adds to the number of the signal that ended a program
 
@@ -39,15 +42,18 @@ _QUIET = {
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a command came to: a line about its end, its exit code if it ended itself, its output.
+    """What a command came to: a line about its end, its exit code if it ended itself, its output
+    as the redactor lets it go on.
 
-    `started` is false when there was nothing to run; then `ending` says why.
+    `started` is false when there was nothing to run; then `ending` says why. `canary`: the output
+    had the token that lies where only somebody who gathers secrets looks.
     """
 
     ending: str
     exit: int | None
-    output: bytes
+    output: str
     started: bool = True
+    canary: bool = False
 
     @property
     def cut_short(self) -> bool:
@@ -70,6 +76,7 @@ class Shell:
     sandbox: Sandbox
     tools: Toolchain = field(default_factory=Toolchain)
     passed: Mapping[str, str] = field(default_factory=dict, repr=False)
+    redactor: Redactor = field(default_factory=Redactor)
 
     def run(self, command: Command, cwd: Path, more: Mapping[str, str] | None = None,
             reach: Reach = _NOTHING) -> Ran:
@@ -91,7 +98,9 @@ class Shell:
             fault = walls.fault(output) if result.ended is Ended.EXITED else ""
         if fault:
             return _not_started(fault, env)
-        return Ran(_ending(result), result.exit if result.ended is Ended.EXITED else None, output)
+        return Ran(_ending(result), result.exit if result.ended is Ended.EXITED else None,
+                   self.redactor.clean(output),
+                   canary=self.redactor.holds(output.decode("utf-8", "replace")) == "canary")
 
     def _environment(self, more: Mapping[str, str], reach: Reach) -> dict[str, str]:
         """What a command finds: nothing of the user's environment but what the policy lists."""
@@ -112,7 +121,8 @@ class Shell:
             mounts=(*self.tools.mounts, *(Mount(Path(place), place, writable=True)
                                           for place in reach.writes)),
             network=Network.OPEN if reach.hosts == (ANYWHERE,) else Network.NONE,
-            user=user, mirror=self.tools.checkout, bounds=self.sandbox.bounds)
+            user=user, mirror=self.tools.checkout, bounds=self.sandbox.bounds,
+            planted={".env": f"API_TOKEN={self.redactor.canary}\n"} if self.redactor.canary else {})
 
 
 @contextmanager
@@ -132,7 +142,7 @@ def exported(repo: Repo, shell: Shell, commit: str, name: str,
 
 def _not_started(fault: str, env: Mapping[str, str]) -> Ran:
     return Ran(f"could not be started: {fault}; PATH is {env['PATH']}; what lies elsewhere must be "
-               "listed under `environment` in policy.yaml", None, b"", False)
+               "listed under `environment` in policy.yaml", None, "", False)
 
 
 def _ending(result: Result) -> str:
@@ -149,4 +159,6 @@ def _read_back(written: Path) -> bytes:
             return file.read()
         head = file.read(_KEPT // 2)
         file.seek(size - _KEPT // 2)
-        return head + f"\n[… {size - _KEPT} bytes not kept …]\n".encode() + file.read()
+        tail = file.read()
+    # What the cut goes through could be half of a secret, which no rule knows.
+    return head[:-_EDGE] + f"\n[… {size - _KEPT} bytes not kept …]\n".encode() + tail[_EDGE:]

@@ -8,7 +8,6 @@ from controller.core.canonical import JsonObject, digest, digest_bytes
 from controller.core.contract import ANYWHERE, Reach, Setup
 from controller.core.errors import SetupError
 from controller.core.observation import bounded
-from controller.core.redact import clean
 from controller.folders import fresh
 from controller.process import locked
 from controller.repo import Repo
@@ -48,4 +47,4 @@ def set_up(shell: Shell, repo: Repo, base: str, setup: Setup, folder: Path) -> b
 
 def _told(line: str, ran: Ran) -> str:
     return (f"the set-up command of policy.yaml failed: {line}: {ran.ending}\n"
-            f"{bounded(clean(ran.output).rstrip(), _SHOWN)}")
+            f"{bounded(ran.output.rstrip(), _SHOWN)}")

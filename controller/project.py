@@ -9,7 +9,7 @@ from typing import cast
 import contracts
 from controller.core.canonical import JsonObject, canonical, entries, members
 from controller.core.errors import SetupError
-from controller.core.gates.action_policy import path_fault
+from controller.core.path import path_fault
 from controller.core.pointer import pointer
 from controller.core.rules import Rules, definitions, inlined, properties
 from controller.documents import Project, of_documents, schema

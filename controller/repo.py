@@ -153,6 +153,23 @@ class Repo:
                                  old, new))
         return tuple(zip(fields[::2], fields[1::2], strict=True))
 
+    def modes(self, old: str, new: str) -> tuple[tuple[str, str, str], ...]:
+        """(mode before, mode after, path) of every file that differs between two trees; 000000
+        where there is none.
+        """
+        fields = names(self.git("diff-tree", "-r", "-z", "--no-renames", "--raw", old, new))
+        return tuple((about[1:7], about.split()[1], path)
+                     for about, path in zip(fields[::2], fields[1::2], strict=True))
+
+    def patch(self, old: str, new: str, scratch: Path, limit: int) -> bytes:
+        """What changes between two trees line by line, without context; at most `limit` bytes.
+
+        Files are in the order of `modes`; one whose kind changes has two parts.
+        """
+        return self.stream("diff-tree", "-r", "-p", "--unified=0", "--no-renames", "--no-color",
+                           "--no-ext-diff", "--no-textconv", old, new, scratch=scratch,
+                           limit=limit, timeout=60.0)[1]
+
     def entry(self, tree: str, path: str) -> Entry | None:
         """What a tree has at a path, or None."""
         found = self.git("ls-tree", "-z", "--full-tree", tree, "--", path)

@@ -1,9 +1,13 @@
 """Make a Git commit of the worktree and deliver it to the user's repository."""
 
+from dataclasses import replace
+
 from controller.actions.workplace import CannotPerform, NeedsPerson, Workplace
 from controller.core.action import Commit
 from controller.core.errors import WorldError
+from controller.core.observation import quoted
 from controller.core.records import Effect, Source
+from controller.difference import difference
 from controller.repo import ABSENT
 from controller.transfer import take_objects
 
@@ -23,6 +27,7 @@ def commit(place: Workplace, effect: Effect, action: Commit) -> str:
                             "files a Git commit can't hold; remove its .git folder, or remove it")
     if not source.dirty:
         return _again(place, ref, source)
+    _nothing_held(place, source)
     place.fence()
     made = repo.commit_tree(source.tree, source.head, _message(effect, action), place.identity,
                             effect.begun)
@@ -37,6 +42,17 @@ def commit(place: Workplace, effect: Effect, action: Commit) -> str:
         repo.move_ref(ref, old, made)
         raise
     return made
+
+
+def _nothing_held(place: Workplace, source: Source) -> None:
+    """No secret that we hold leaves in a Git commit, nor the canary; a gate looks for others."""
+    redactor = place.shell.redactor
+    for line in difference(replace(place.snapshots.repo, inherited=()), source.head_tree,
+                           source.tree).added:
+        what = redactor.holds(line.text)
+        if what:
+            kind = NeedsPerson if what == "canary" else CannotPerform
+            raise kind(f"{quoted(line.path)}:{line.number} has a {what}; take it out")
 
 
 def _deliver(place: Workplace, ref: str, made: str, source: Source) -> None:

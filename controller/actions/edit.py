@@ -2,10 +2,11 @@
 
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from controller.actions.paths import locate, read_bytes, write_bytes
+from controller.actions.paths import read_bytes, spot, there, write_bytes
 from controller.actions.workplace import CannotPerform
 from controller.core.action import Change, Delete, Move, Replace, Write
 
@@ -38,28 +39,23 @@ def _work_out(root: Path, change: Change, after: Files) -> None:
         case Write(path, text):
             after[path] = Content(text.encode())
         case Delete(path):
-            if not locate(root, path).is_symlink():
+            found = there(root, path)
+            if found is None or not stat.S_ISLNK(found.st_mode):
                 _content(root, path, after)
             after[path] = None
         case Move(path, to):
-            if after.get(to) is not None or (to not in after and _there(root, to)):
+            if after.get(to) is not None or (to not in after and there(root, to)):
                 raise CannotPerform(f"there is something at {to} already")
             after[to], after[path] = _content(root, path, after), None
 
 
 def _content(root: Path, path: str, after: Files) -> Content:
     if path not in after:
-        data = read_bytes(root, path)
-        return Content(data, stat.S_IMODE(locate(root, path).stat().st_mode))
+        return Content(*read_bytes(root, path))
     content = after[path]
     if content is None:
         raise CannotPerform(f"{path} is gone by an earlier change of the same edit")
     return content
-
-
-def _there(root: Path, path: str) -> bool:
-    place = locate(root, path)
-    return place.exists() or place.is_symlink()
 
 
 def _replaced(path: str, data: bytes, old: str, new: str) -> bytes:
@@ -92,10 +88,9 @@ def _hint(data: bytes, old: str) -> str:
 
 
 def _write(root: Path, path: str, content: Content | None) -> str:
-    place = locate(root, path)
     if content is None:
-        place.unlink(missing_ok=True)  # a file that only this edit knew was never there
+        with suppress(FileNotFoundError), spot(root, path) as place:  # perhaps only this edit's
+            place.remove()
         return f"removed {path}"
-    known = place.exists()
-    write_bytes(root, path, content.data, content.mode)
-    return f"{'changed' if known else 'created'} {path} ({len(content.data)} bytes)"
+    new = write_bytes(root, path, content.data, content.mode)
+    return f"{'created' if new else 'changed'} {path} ({len(content.data)} bytes)"

@@ -33,7 +33,6 @@ from controller.core.errors import MachineFault, WorldError
 from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded
 from controller.core.records import Effect, Outcome, Remains, Snapshot, Source, Status
-from controller.core.redact import clean, printable, redact
 from controller.process import machine_fault
 
 _SHOWN = 10 * 1024  # bytes of a command's output that the model is shown
@@ -52,7 +51,7 @@ class Hands:
             raise  # it is nothing that a model could answer: the effect stays open
         except (CannotPerform, WorldError, OSError) as why:
             outcome = self._failed(effect, why)
-        return _cleaned(outcome)
+        return self._cleaned(outcome)
 
     def _failed(self, effect: Effect, why: Exception) -> Outcome:
         if isinstance(why, OSError) and (broken := machine_fault(why)):
@@ -74,7 +73,7 @@ class Hands:
         What is found is kept first under refs/oneshot/found/: it may be somebody else's work.
         """
         if effect.aim.effect_class is EffectClass.EXTERNAL and remains.happened is not False:
-            return _cleaned(self._not_again(effect, remains))
+            return self._cleaned(self._not_again(effect, remains))
         if effect.aim.effect_class is not EffectClass.PURE:
             self.place.snapshots.keep(f"found/{effect.id}")
         self._undo(effect)
@@ -161,14 +160,22 @@ class Hands:
     def _after(self, effect: Effect, told: str, ran: Ran | None,
                command: Command | None) -> Outcome:
         source = self._looked_at(effect)
-        text, output, summary = told, b"", told.replace("\n", ", ")
+        text, output, summary, stopped = told, b"", told.replace("\n", ", "), None
         if ran:
-            cleaned = clean(ran.output)
-            output = cleaned.encode()
-            shown = bounded(cleaned.rstrip(), _SHOWN, digest_bytes(output)[:16])
+            output = ran.output.encode()
+            shown = bounded(ran.output.rstrip(), _SHOWN, digest_bytes(output)[:16])
             text = "\n".join(filter(None, [told, f"$ {command}", ran.ending, shown]))
             summary = "; ".join(filter(None, [summary, ran.ending]))
-        return Outcome(Status.DONE, text, source, summary=summary, output=output)
+            stopped = Stopped(Stop.STUCK, f"{command} printed the canary token that lies in the "
+                              "home folder of commands: something gathers secrets; look at the "
+                              "step before you resume") if ran.canary else None
+        return Outcome(Status.DONE, text, source, summary=summary, output=output, stopped=stopped)
+
+    def _cleaned(self, outcome: Outcome) -> Outcome:
+        """The funnel: nothing that hides, moves a cursor or is a secret goes on from here."""
+        shell = self.place.shell
+        return replace(outcome, text=shell.redactor.text(outcome.text),
+                       summary=shell.redactor.text(outcome.summary), tier=shell.sandbox.tier)
 
     def _looked_at(self, effect: Effect) -> Source:
         found = self.place.snapshots.take()
@@ -183,9 +190,3 @@ def _finish(effect: Effect, result: str, summary: str) -> Outcome:
     gave_up = Stopped(Stop.STUCK, f"the model gave up: {summary}")
     return replace(_seen(effect, "You asked to finish.", f"asked to finish ({result})"),
                    stopped=gave_up if result == "impossible" else None)
-
-
-def _cleaned(outcome: Outcome) -> Outcome:
-    """The one funnel: nothing that hides, moves a cursor or is a secret goes on from here."""
-    return replace(outcome, text=redact(printable(outcome.text)),
-                   summary=redact(printable(outcome.summary)))

@@ -16,7 +16,7 @@ def read(root: Path, action: Read) -> str:
 
 def _shown(root: Path, wanted: FileRange, share: int) -> str:
     try:
-        data = read_bytes(root, wanted.path)
+        data, _ = read_bytes(root, wanted.path)
     except CannotPerform as why:
         return str(why)
     if b"\0" in data:

@@ -1,6 +1,6 @@
 """The eyes: sources that we believe over the model. They look and change nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controller.authorities.ci import LocalCI
 from controller.authorities.git import Git
@@ -20,7 +20,8 @@ class Authorities:
     runtime: Runtime
 
     def observe(self, head: Head) -> Facts:
-        return self.git.observe(head)
+        return replace(self.git.observe(head), tier=self.ci.shell.sandbox.tier,
+                       exposed=head.exposed)
 
     def baseline(self, facts: Facts) -> tuple[Evidence, ...]:
         return self.ci.check(facts.source.base, frozenset())

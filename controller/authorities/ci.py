@@ -4,6 +4,7 @@ The verdict is the exit code of a command that the user chose, in a folder that 
 files are taken from the base, so that a run can't turn green by changing what is measured.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,10 +17,15 @@ from controller.core.observation import bounded
 from controller.core.ports import Clock
 from controller.core.prompt import describe
 from controller.core.records import Effect, Evidence, Finding, Outcome
-from controller.core.redact import clean
+from controller.core.tier import Tier
 from controller.repo import Entry, Repo
 
 _DETAIL = 3000  # bytes of a failing check's output that the model is shown
+_EMPTY = re.compile(
+    r"(?m)^(?:=+ )?(?:no tests ran|collected 0 items|Ran 0 tests|No tests found|# tests 0$)|"
+    r"^Tests:\s{1,20}0 total")
+"""What a runner says that has run no test."""
+
 _CANNOT_RUN = (126, 127)  # what a shell exits with when there is no such program
 
 
@@ -54,11 +60,12 @@ class LocalCI:
         match criterion.check:
             case CommandCheck(command, expect_exit):
                 ran = self._run(command, commit, instead)
-                finding, output = _finding(ran, expect_exit), clean(ran.output)
+                finding, output = _finding(ran, expect_exit), ran.output.encode()
                 failed = "" if finding is Finding.VERIFIED else "\n" + bounded(
-                    output.rstrip(), _DETAIL, digest_bytes(output.encode())[:16])
-                return self._evidence(criterion, finding, ran.ending + failed, tree,
-                                      output.encode())
+                    ran.output.rstrip(), _DETAIL, digest_bytes(output)[:16])
+                none = "; no test ran" if _EMPTY.search(ran.output) else ""
+                return self._evidence(criterion, finding, ran.ending + none + failed, tree, output,
+                                      self.shell.sandbox.tier)
             case FileCheck(path, contains):
                 return self._evidence(criterion, *_file(self.repo.file(commit, path), contains),
                                       tree)
@@ -69,14 +76,16 @@ class LocalCI:
             return shell.run(command, folder)
 
     def _evidence(self, criterion: Criterion, finding: Finding, detail: str, tree: str,
-                  output: bytes = b"") -> Evidence:
+                  output: bytes = b"", tier: Tier | None = None) -> Evidence:
         return Evidence(criterion.id, finding, "ci", describe(criterion.check), tree,
-                        self.clock.now(), detail, output)
+                        self.clock.now(), detail, output, tier)
 
 
 def _finding(ran: Ran, expect_exit: int) -> Finding:
     if ran.exit is None or (ran.exit in _CANNOT_RUN and ran.exit != expect_exit):
         return Finding.UNKNOWN
+    if ran.exit == 0 and _EMPTY.search(ran.output):
+        return Finding.FAILING
     return Finding.VERIFIED if ran.exit == expect_exit else Finding.FAILING
 
 

@@ -1,6 +1,6 @@
 """Git as an authority: the exact tree of the worktree, the run's branch, what others changed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from controller.core.action import Commit, Finish
@@ -20,6 +20,7 @@ from controller.core.records import (
     Source,
     Status,
 )
+from controller.difference import difference
 from controller.repo import Repo
 from controller.snapshots import Snapshots
 
@@ -45,9 +46,11 @@ class Git:
         ref = f"refs/heads/{self.branch}"
         at, theirs = repo.ref(ref) or self.base, self.user.ref(ref)
         source = Source(self.branch, self.base, at, _tree(repo, at), tree, snapshot.extras)
+        differs = difference(replace(repo, inherited=()), source.head_tree, tree)
         return Facts(self.clock.now(), source, _paths(repo, self.base),
                      changed_paths(repo, self.base, tree), agreed(repo, head.state, tree),
-                     self._drift(head, source), theirs if theirs and theirs != at else "")
+                     self._drift(head, source), theirs if theirs and theirs != at else "",
+                     differs.files, differs.added, differs.cut)
 
     def examine(self, effect: Effect) -> Remains:
         """What is left in the worktree of an effect that changes it."""

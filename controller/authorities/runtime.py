@@ -6,7 +6,6 @@ from controller.commands import KEY, Shell, exported
 from controller.core.action import Run
 from controller.core.observation import first_line
 from controller.core.records import Effect, Remains
-from controller.core.redact import clean
 from controller.repo import Repo
 
 _MEANS: dict[int | None, bool] = {0: True, 3: False}
@@ -31,5 +30,5 @@ class Runtime:
             return Remains(None, "the policy names no probe that could tell whether it happened")
         with exported(self.repo, self.shell, self.base, "probe") as (shell, folder):
             ran = shell.run(listed.probe, folder, {KEY: effect.id}, listed.reach)
-        said = f"{listed.probe}: {ran.ending} {first_line(clean(ran.output))}".rstrip()
+        said = f"{listed.probe}: {ran.ending} {first_line(ran.output)}".rstrip()
         return Remains(_MEANS.get(ran.exit), said)

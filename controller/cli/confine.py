@@ -1,5 +1,6 @@
 """The shell of a run: its sandbox, its tools, and what of the user's environment it passes on."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,8 +8,10 @@ from pathlib import Path
 from controller.cli.house import House
 from controller.cli.show import talk
 from controller.commands import Shell
+from controller.core.canonical import digest
 from controller.core.contract import SETUP, Environment, Policy
 from controller.core.head import Launch
+from controller.core.redact import Redactor, secret_values
 from controller.core.tier import Tier
 from controller.documents import of_documents
 from controller.environment import folder_of, set_up
@@ -27,7 +30,7 @@ def ready(house: House, launch: Launch, asked: Tier | None, waiting: Callable[[s
     policy = of_documents(launch.documents).rules.policy
     waiting("trying the sandbox")
     bounds = Bounds(policy.processes, policy.data_bytes, policy.file_bytes)
-    sandbox = choose(house.cache / "trial", asked, bounds)
+    sandbox = choose(house.cache / f"trial-{os.getpid()}", asked, bounds)
     if sandbox.tier is not Tier.BUBBLEWRAP and not silent:
         talk(f"note: commands run in tier {sandbox.tier}, {sandbox.word}: {sandbox.note}")
     waiting("setting up the environment")
@@ -43,7 +46,13 @@ def shell_of(house: House, launch: Launch, policy: Policy, sandbox: Sandbox, num
     here = _here(policy, house, installed)
     listed = here.environment
     tools = toolchain(map(Path, listed.path), map(Path, listed.mounts), place.root, installed)
-    return Shell(here, house.scratch(number), house.mark, sandbox, tools, place.settings.variables)
+    variables = place.settings.variables
+    names = {*listed.passed, *(name for item in here.external for name in item.reach.variables)}
+    held = secret_values([*place.settings.keys.values(), *(text for _, text in listed.variables),
+                          *(variables[name] for name in names if name in variables)])
+    canary = f"canary-{digest({'run': launch.run, 'at': launch.at.isoformat()})[:24]}"
+    return Shell(here, house.scratch(number), house.mark, sandbox, tools, variables,
+                 Redactor(held, canary))
 
 
 def _install(house: House, launch: Launch, shell: Shell) -> None:

@@ -21,10 +21,15 @@ class EffectClass(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command line: an argument list, never text that we parse. `timeout` is in seconds."""
+    """A command line: an argument list, never text that we parse. `timeout` is in seconds.
+
+    `tty`: it needs a terminal. `network`: it needs hosts that the user must grant.
+    """
 
     argv: tuple[str, ...]
     timeout: int | None = None
+    tty: bool = False
+    network: bool = False
 
     def __str__(self) -> str:
         shell = self.argv[:2] == ("sh", "-c") and len(self.argv) == 3
@@ -105,9 +110,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Run a command in the worktree."""
+    """Run a command in the worktree; `force`: although its result over this tree is known."""
 
     command: Command
+    force: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,33 @@ from controller.core.glob import matches
 
 RUNNERS = (
     "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini",
-    "setup.cfg", "pyproject.toml", "sitecustomize.py", "usercustomize.py", "package.json", ".npmrc",
-    "jest.config.*", "vitest.config.*", ".mocharc.*", "Makefile", "makefile", "GNUmakefile",
-    ".gitattributes", ".github/**", ".gitlab-ci.yml",
+    "tox.toml", "noxfile.py", "setup.cfg", "setup.py", "pyproject.toml", "sitecustomize.py",
+    "usercustomize.py", "*.pth", "package.json", ".npmrc", ".yarnrc*", "jest.config.*",
+    "jest.setup.*", "vitest.config.*", "vite.config.*", "babel.config.*", ".mocharc.*",
+    "playwright.config.*", "cypress.config.*", "karma.conf.*", "Cargo.toml", ".cargo/**",
+    "build.rs", "go.mod", "go.work", "pom.xml", "build.gradle*", "settings.gradle*", "Rakefile",
+    "Makefile", "makefile", "GNUmakefile", "justfile", "Taskfile.y*ml",
+    ".gitattributes", ".gitmodules", ".github/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile",
+    ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml",
 )
 """Files that decide how tests are run, or what a checkout holds: always protected, new ones too."""
+
+LOCKS = (
+    "*.lock", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "bun.lockb", "go.sum",
+    "go.work.sum", "gradle.lockfile", "Package.resolved", "mix.lock",
+)
+"""Files that decide what is installed."""
+
+STEERING = (
+    "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursor/**", ".cursorrules",
+    ".windsurf/**", ".windsurfrules", ".clinerules/**", ".claude/**", ".codex/**", ".gemini/**",
+    ".aider*", ".mcp.json", ".continue/**", ".roo/**", "CODEOWNERS", ".gitignore", ".githooks/**",
+    ".husky/**", ".pre-commit-config.yaml", "lefthook.y*ml", ".lintstagedrc*", ".vscode/**",
+    ".idea/**", ".devcontainer/**", ".envrc", ".editorconfig", ".zed/**", "*.code-workspace",
+)
+"""Files that run, or steer a model or an editor, where somebody checks the branch out."""
+
+SENSITIVE = (*RUNNERS, *LOCKS, *STEERING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +179,7 @@ class Policy:
         A new test is welcome; a changed one is not, nor is a new file that would be run in the
         place of what a check names.
         """
-        return (matches(path, RUNNERS) or path in self.shadows
+        return (matches(path, SENSITIVE) or path in self.shadows
                 or (not new and matches(path, self.protected_paths)))
 
 

@@ -58,6 +58,7 @@ class Head:
     heard: int = 0  # id of the last user message that an observation showed
     extras: str = ""  # as a Snapshot has it, beside the tree that the state names
     stopped: Stopped | None = None
+    exposed: bool = False  # text that nobody vouches for was shown since the user last spoke
 
 
 @dataclass(frozen=True, slots=True)

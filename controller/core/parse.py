@@ -39,7 +39,7 @@ def parse(document: JsonObject) -> Action:
             check = document.get("check")
             return Edit(changes, command(check) if isinstance(check, dict) else None)
         case "run":
-            return Run(command(document))
+            return Run(command(document), document.get("force") is True)
         case _:
             return _parse_rest(document)
 
@@ -81,10 +81,11 @@ def command(document: JsonObject) -> Command:
     limit = document.get("timeout")
     timeout = limit if isinstance(limit, int) else None
     match document:
-        case {"argv": [_, *_] as argv}:
-            return Command(tuple(str(word) for word in argv), timeout)
+        case {"argv": [_, *_] as words}:
+            argv = tuple(map(str, words))
         case _:
-            return Command(("sh", "-c", str(document.get("shell") or "")), timeout)
+            argv = ("sh", "-c", str(document.get("shell") or ""))
+    return Command(argv, timeout, document.get("tty") is True, document.get("network") is True)
 
 
 def _objects(document: JsonObject, key: str) -> list[JsonObject]:

@@ -22,7 +22,8 @@ def adopt(head: Head, facts: Facts, messages: tuple[Message, ...]) -> Head:
     said = [f"The user says: {message.text}" for message in messages]
     shown = told(head, "\n\n".join([*said, *([facts.drift] if facts.drift else [])]))
     return replace(shown, state=state, extras=facts.source.extras,
-                   heard=messages[-1].id if messages else head.heard)
+                   heard=messages[-1].id if messages else head.heard,
+                   exposed=head.exposed and not messages)
 
 
 def told(head: Head, news: str) -> Head:
@@ -59,9 +60,10 @@ def project(state: JsonObject, effect: Effect, outcome: Outcome,
     if isinstance(action, Run) or (isinstance(action, Edit) and action.check):
         after["runtime_evidence"] = _runtime(action, outcome)
     if effect.grant and outcome.status is Status.DONE:
-        paths = [path for path in effect.paths if rules.policy.protects(path, new=False)]
+        paths = sorted(effect.paths, key=lambda path: not rules.policy.protects(path, new=False))
         after["confirmations"] = answered(state, effect.grant, action, "approved", {
-            "paths": list(paths[:_PATHS]), "tree": outcome.agreed or outcome.source.tree})
+            "paths": list[JsonValue](paths[:_PATHS]),
+            "tree": outcome.agreed or outcome.source.tree})
     return after
 
 

@@ -12,6 +12,7 @@ from controller.core.action import Action
 from controller.core.aim import Aim
 from controller.core.canonical import JsonObject, digest
 from controller.core.head import Head, RunId, Stopped
+from controller.core.tier import Tier
 
 EffectId = NewType("EffectId", str)
 
@@ -62,8 +63,38 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Added:
+    """A line that is new in a file: the file, its number there, its text, and for what a reply
+    writes the place in the reply.
+    """
+
+    path: str
+    number: int
+    text: str
+    where: str = "/action"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A file that differs between the run's last Git commit and the worktree. Modes are as git
+    writes them; 000000: it is not there.
+    """
+
+    path: str
+    before: str
+    after: str
+
+    @property
+    def removed(self) -> bool:
+        """Whether it is gone."""
+        return self.after == "000000"
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
-    """What the authorities said was so, at a moment."""
+    """What the authorities said was so, at a moment. `uncounted`: there are more added lines than
+    were looked at.
+    """
 
     now: datetime
     source: Source
@@ -72,6 +103,11 @@ class Facts:
     agreed: frozenset[str] = frozenset()  # paths whose present content a person has agreed to
     drift: str = ""  # what somebody else changed since the head, in words
     moved: str = ""  # the Git commit that somebody else has moved the run's branch to
+    pending: tuple[Pending, ...] = ()
+    added: tuple[Added, ...] = ()
+    uncounted: bool = False
+    tier: Tier | None = None  # of the sandbox that commands get
+    exposed: bool = False  # text from outside was shown since the user last spoke
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +204,8 @@ class Outcome:
     output: bytes = b""
     agreed: str = ""  # tree as an allowed edit left it, before its check could change it
     stopped: Stopped | None = None
+    tier: Tier | None = None  # of the sandbox that its command got
+    exposed: bool = False  # it shows text from outside that nobody vouches for
 
 
 POSTCONDITION = "postcondition:"
@@ -194,6 +232,7 @@ class Evidence:
     at: datetime
     detail: str
     output: bytes = b""
+    tier: Tier | None = None  # of the sandbox that its command got
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,17 @@
-"""Secrets, by the marks that their issuers gave them. Found, named by rule, never repeated.
+"""Secrets: those that we hold, by their value, and others by the marks that their issuers gave.
+Found, named by rule, never repeated.
 
-Every pattern begins with fixed characters and repeats bounded classes only, so matching is linear.
+Every pattern begins with fixed characters and repeats bounded classes only, and begins where no
+word goes on, so matching is linear: no input can hang it.
 """
 
+import base64
+import json
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from urllib.parse import quote, quote_plus
 
 RULES: dict[str, re.Pattern[str]] = {
     "anthropic key": re.compile(r"\bsk-ant-[A-Za-z0-9_-]{16,200}"),
@@ -15,7 +23,7 @@ RULES: dict[str, re.Pattern[str]] = {
     "slack token": re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,200}"),
     "google key": re.compile(r"\bAIza[A-Za-z0-9_-]{35}"),
     "json web token": re.compile(
-        r"\beyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}"),
+        r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}"),
     "private key": re.compile(
         r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY-----[A-Za-z0-9+/=\s]{0,8000}"),
     "password in a url": re.compile(r"(?<=://)[^\s/:@]{1,100}:[^\s/@]{3,200}(?=@)"),
@@ -32,22 +40,87 @@ def found(text: str) -> tuple[str, ...]:
     return tuple(name for name, pattern in RULES.items() if pattern.search(text))
 
 
-def redact(text: str, held: tuple[str, ...] = ()) -> str:
-    """`text` with every match, and every secret in `held`, replaced by the name of its rule.
+def redact(text: str) -> str:
+    """`text` with every match replaced by the name of its rule.
 
     >>> redact("https://me:hunter2@example.org/x")
     'https://[redacted: password in a url]@example.org/x'
     """
-    for secret in held:
-        text = text.replace(secret, "[redacted: held secret]") if secret else text
     for name, pattern in RULES.items():
         text = pattern.sub(f"[redacted: {name}]", text)
     return text
 
 
-def clean(output: bytes) -> str:
-    """What a command wrote, as it may go on: printable first, so that nothing hides a secret."""
-    return redact(printable(output.decode("utf-8", "replace")))
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """The funnel: what goes on of a text to log, state, prompt, report or terminal.
+
+    `held` are secrets that we have, found in any of their usual encodings. `canary` is no secret:
+    it lies where only somebody who gathers secrets looks.
+    """
+
+    held: frozenset[str] = field(default=frozenset(), repr=False)
+    canary: str = field(default="", repr=False)
+
+    def clean(self, output: bytes) -> str:
+        """What a command wrote, as it may go on."""
+        return self.text(output.decode("utf-8", "replace"))
+
+    def text(self, text: str) -> str:
+        """`text` as it may go on: printable first, so that nothing hides a secret in it."""
+        text = printable(text)
+        for pattern, name in self._patterns:
+            text = pattern.sub(f"[redacted: {name}]", text)
+            if pattern.search(_SPACE.sub("", text)):
+                return f"[redacted: text that spells a {name}, {len(text)} characters]"
+        return redact(text)
+
+    def holds(self, text: str) -> str:
+        """`held secret` or `canary`, when one is in a text in any encoding, or spread over it."""
+        together = _SPACE.sub("", printable(text))
+        return next((name for pattern, name in self._patterns if pattern.search(together)), "")
+
+    @property
+    def _patterns(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+        found = ((_pattern(self.held), "held secret"),
+                 (_pattern(frozenset({self.canary} - {""})), "canary"))
+        return tuple((pattern, name) for pattern, name in found if pattern)
+
+
+_SPACE = re.compile(r"\s+")
+_SHORTEST = 6
+"""What is shorter is in too many texts by chance to be hidden."""
+
+
+def secret_values(values: Iterable[str]) -> frozenset[str]:
+    """Those of some values that can be secrets, and are worth hiding: no paths, no small words.
+
+    >>> sorted(secret_values(["src", "/usr/lib", "hunter2-hunter2"]))
+    ['hunter2-hunter2']
+    """
+    return frozenset(value for value in values if len(value) >= _SHORTEST
+                     and not value.startswith(("/", ".", "~")) and not value.isspace())
+
+
+def encodings(secret: str) -> Iterator[str]:
+    """The forms that a secret usually takes: as it is, in base64 at each offset, hex, percent
+    encoding, JSON, backwards.
+    """
+    data = secret.encode("utf-8", "surrogateescape")
+    yield from (secret, secret[::-1], data.hex(), data.hex().upper(), quote(secret),
+                quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1])
+    for offset in range(3):
+        whole = base64.b64encode(b"\0" * offset + data).decode().rstrip("=")
+        # The characters at both ends are shared with what stands beside the secret.
+        inner = whole[(0, 2, 3)[offset]:len(whole) - (1 if (len(data) + offset) % 3 else 0)]
+        yield from (inner, inner.replace("+", "-").replace("/", "_"))
+
+
+@lru_cache(maxsize=16)
+def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
+    forms = sorted({form for secret in secrets for form in encodings(secret)
+                    if len(form) >= _SHORTEST}, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, forms))) if forms else None
 
 
 _CONTROL = re.compile(

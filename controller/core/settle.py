@@ -30,8 +30,9 @@ def settle(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...], rul
         shown = corrected(
             base, f"Your action could not be performed, so your patch was not applied:\n{why}")
         state, text, before = base.state, shown.observation, shown.before
+    done = None if broken else _finished(effect, outcome, evidence, rules)
     return Step(effect, outcome, evidence, project(state, effect, outcome, evidence, rules), text,
-                before, outcome.stopped or (None if broken else _finished(effect, evidence, rules)))
+                before, outcome.stopped or done)
 
 
 def _restored(effect: Effect, outcome: Outcome, action: Restore) -> Step:
@@ -49,11 +50,15 @@ def _told(outcome: Outcome, evidence: tuple[Evidence, ...]) -> str:
     return bounded("\n".join([outcome.text, "What the checks say of your Git commit:", *about]))
 
 
-def _finished(effect: Effect, evidence: tuple[Evidence, ...], rules: Rules) -> Stopped | None:
-    """Done is proved: only by a `finish` whose every criterion the authorities have verified."""
+def _finished(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...],
+              rules: Rules) -> Stopped | None:
+    """Done is proved: only by a `finish` whose every criterion the authorities have verified, in
+    the very tree of the Git commit that the branch is at.
+    """
     if not isinstance(effect.candidate.transition.action, Finish):
         return None
-    verified = {item.subject for item in evidence if item.finding is Finding.VERIFIED}
+    verified = {item.subject for item in evidence if item.finding is Finding.VERIFIED
+                and item.tree == outcome.source.head_tree}
     wanted = [criterion.id for criterion in rules.contract.success_criteria]
     if all(id in verified for id in wanted):
         return Stopped(Stop.FINISHED, f"{len(wanted)} of {len(wanted)} criteria are proved")

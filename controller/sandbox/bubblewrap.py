@@ -43,14 +43,15 @@ def confined(profile: Profile, argv: Sequence[str], env: Mapping[str, str]) -> I
     """
     with ExitStack() as stack:
         status = stack.enter_context(_memory())
-        files = {name: stack.enter_context(_memory(text)) for name, text in _own_etc(
-            profile).items()}
+        own = {**_own_etc(profile), **{f"{HOME}/{name}": text.encode()
+                                       for name, text in profile.planted.items()}}
+        files = {name: stack.enter_context(_memory(text)) for name, text in own.items()}
         filter = stack.enter_context(_memory(seccomp.program(sockets=True)))
         line = [PROGRAM, *_ALONE, "--json-status-fd", str(status), "--seccomp", str(filter)]
         line += [word for kind in (_namespaces, _system, _mounts, _mirrored)
                  for word in kind(profile)]
         for name, fd in files.items():
-            line += ["--file", str(fd), name]
+            line += ["--perms", "0644", "--file", str(fd), name]
         line += ["--remount-ro", "/", "--chdir", WORK, "--clearenv"]
         line += [word for name, value in env.items() for word in ("--setenv", name, value)]
         line += ["--", *_dropped(profile), *_bounded(profile.bounds), "--", *argv]

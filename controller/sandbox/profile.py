@@ -58,7 +58,7 @@ class Profile:
 
     `home` and `tmp` are empty folders for the tiers that can't make their own. `user` is the id
     that it runs as; None: ours. Entries of `mirror`, a folder of the host, are to it those of its
-    worktree, but for what is mounted there.
+    worktree, but for what is mounted there. `planted` are files of its home folder: name -> text.
     """
 
     work: Path
@@ -70,6 +70,7 @@ class Profile:
     user: int | None = None
     mirror: Path | None = None
     bounds: Bounds = field(default_factory=Bounds)
+    planted: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

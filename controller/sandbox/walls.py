@@ -29,6 +29,8 @@ def confined(tier: Tier | None, profile: Profile, argv: Sequence[str],
         raise WorldError("BUG: no command may run here")
     if tier is Tier.BUBBLEWRAP:
         return bubblewrap.confined(profile, argv, {**env, "HOME": HOME, "TMPDIR": TMP})
+    for name, text in profile.planted.items():
+        (profile.home / name).write_text(text)
     found = {**env, "HOME": str(profile.home), "TMPDIR": str(profile.tmp)}
     return (_landlocked if tier is Tier.LANDLOCK else _open)(profile, argv, found)
 

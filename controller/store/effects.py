@@ -97,6 +97,7 @@ def evidence_json(evidence: Evidence) -> JsonObject:
         "authority": evidence.authority, "source": evidence.source, "tree": evidence.tree,
         "at": evidence.at.isoformat(), "detail": evidence.detail,
         "artifact": digest_bytes(evidence.output) if evidence.output else None,
+        "tier": evidence.tier,
     }
 
 
@@ -111,7 +112,7 @@ def step_json(step: Step, after: Head, call: JsonObject, state: str) -> JsonObje
                     "artifact": digest_bytes(outcome.output) if outcome.output else None,
                     "tree_before": step.effect.source.tree, "tree": outcome.source.tree,
                     "extras": outcome.source.extras,
-                    "git_commit": outcome.source.head},
+                    "git_commit": outcome.source.head, "tier": outcome.tier},
         "evidence": [evidence_json(item) for item in step.evidence],
         "effect_class": step.effect.aim.effect_class.value, "target": step.effect.aim.target,
         "expected": step.effect.aim.expected,

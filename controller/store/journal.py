@@ -200,7 +200,7 @@ class Journal:
         after = Head(base.run, base.version + 1, step.state, step.observation, step.before,
                      performed(base.spent, mark),
                      base.heard if step.heard is None else step.heard, step.outcome.source.extras,
-                     step.stopped)
+                     step.stopped, base.exposed or step.outcome.exposed)
         with self._writing(lease.run):
             row = self._held(lease, base.version)
             effect = self.tables.effect(lease.run)

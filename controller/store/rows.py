@@ -19,7 +19,7 @@ def head_json(head: Head) -> JsonObject:
     return {
         "schema": "oneshot/head@1", "run": head.run, "version": head.version, "state": head.state,
         "observation": head.observation, "before": head.before, "spent": asdict(head.spent),
-        "heard": head.heard, "extras": head.extras,
+        "heard": head.heard, "extras": head.extras, "exposed": head.exposed,
         "stopped": stopped_json(head.stopped),
     }
 
@@ -38,7 +38,8 @@ def _head_of(row: JsonObject) -> Head:
         RunId(str(row["run"])), int_in(row["version"]), object_in(row["state"]),
         str(row["observation"]), str(row["before"]),
         Spent(**cast("Any", row["spent"])),  # as asdict wrote it
-        int_in(row["heard"]), str(row.get("extras", "")), stopped_of(row["stopped"]))
+        int_in(row["heard"]), str(row.get("extras", "")), stopped_of(row["stopped"]),
+        row.get("exposed") is True)
 
 
 def stopped_json(stopped: Stopped | None) -> JsonValue:

@@ -181,7 +181,7 @@ class ToyAuthority:
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
         match effect.candidate.transition.action:
             case Finish("done"):
-                return self._criteria(outcome.source.tree)
+                return self._criteria(outcome.source.head_tree)
             case Commit():
                 return (Evidence(
                     POSTCONDITION + "delivered", self.postcondition, "git", "the branch",

@@ -91,11 +91,19 @@ def test_a_snapshot_that_is_not_kept_any_more_is_not_gone_back_to(
     assert state(gone) == before
 
 
+def _outside(shop: Shop) -> Path:
+    """A folder that external commands may write; as root they run as somebody else."""
+    folder = shop.repo.parent / "outside"
+    folder.mkdir()
+    folder.chmod(0o777)
+    return folder
+
+
 def test_a_rollback_past_an_external_effect_is_refused_unless_accepted(quick: Shop) -> None:
-    log = quick.repo.parent / "deployed"
+    log = _outside(quick) / "deployed"
     with (quick.repo / ".agent-contract/policy.yaml").open("a") as policy:
         policy.write(f'external:\n  - {{run: "echo $ONESHOT_KEY >> {log}", '
-                     f'probe: "grep -q $ONESHOT_KEY {log} || exit 3"}}\n')
+                     f'probe: "grep -q $ONESHOT_KEY {log} || exit 3", writes: [{log.parent}]}}\n')
     quick.oneshot("run", "--steps", "2", "--cassette", str(quick.replies(
         STEPS[0], {"action": {"kind": "run", "shell": f"echo $ONESHOT_KEY >> {log}"}})))
     assert len(log.read_text().splitlines()) == 1
@@ -109,9 +117,10 @@ def test_a_rollback_past_an_external_effect_is_refused_unless_accepted(quick: Sh
 
 def test_a_person_says_what_nobody_else_can_tell(quick: Shop) -> None:
     """A command without a probe is cut short: it may have happened, and is not done again."""
-    log = quick.repo.parent / "sent"
+    log = _outside(quick) / "sent"
     with (quick.repo / ".agent-contract/policy.yaml").open("a") as policy:
-        policy.write(f'external: [{{run: "echo x >> {log}; kill -9 $$"}}]\n')
+        policy.write(f'external: [{{run: "echo x >> {log}; kill -9 $$", '
+                     f'writes: [{log.parent}]}}]\n')
     cassette = quick.replies({"action": {"kind": "run", "shell": f"echo x >> {log}; kill -9 $$"}},
                              write("hello.txt", "hello\n"), COMMIT, FINISH)
 

@@ -151,7 +151,7 @@ def test_a_nul_reaches_no_program() -> None:
 
 @pytest.mark.parametrize(("changes", "action", "message"), [
     ({"forbid_paths": ("docs/**",)}, edit("docs/a/b.md"), "the contract forbids to change docs/a"),
-    ({"allow_paths": ("src/**",)}, edit("setup.py"), "setup.py is outside the paths"),
+    ({"allow_paths": ("src/**",)}, edit("b.py"), "b.py is outside the paths"),
     ({"max_files": 1}, edit("b.py"), "2 files would differ from the base, the contract allows 1"),
     ({"forbid_paths": ("x.py",)}, {"kind": "commit", "message": "m"},
      "the contract forbids to change x.py"),
@@ -160,7 +160,7 @@ def test_intent(changes: Any, action: JsonObject, message: str) -> None:
     found = judged(asked(action), contract(**changes), changed=frozenset({"x.py"}))
 
     assert found["/action"].startswith(message)
-    assert found["decision"] == "REFUSE"
+    assert found["decision"] == ("CONFIRM" if "outside" in message else "REFUSE")
 
 
 @pytest.mark.parametrize(("patch", "path", "message"), [

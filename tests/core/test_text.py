@@ -1,7 +1,10 @@
 """What is shown is bounded, and holds nothing that hides or leaks."""
 
+import base64
+import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 
 from controller.core.glob import matches
 from controller.core.observation import LIMIT, bounded, whole
-from controller.core.redact import RULES, clean, printable, redact
+from controller.core.redact import RULES, Redactor, printable
 
 
 @given(st.text(max_size=3000), st.integers(200, 900))
@@ -53,11 +56,51 @@ def test_every_rule_repeats_a_bounded_number_of_times(name: str) -> None:
 
 
 def test_a_secret_with_a_colour_code_in_it_is_still_one() -> None:
-    assert clean(b"ghp_\x1b[31m" + b"a" * 36) == "[redacted: github token]"
+    assert Redactor().clean(b"ghp_\x1b[31m" + b"a" * 36) == "[redacted: github token]"
+
+
+HOLDS = Redactor(frozenset({"hunter2-hunter2"}), "canary-0123456789abcdef")
 
 
 def test_held_secrets_are_redacted_by_value() -> None:
-    assert redact("a=hunter2;", ("hunter2",)) == "a=[redacted: held secret];"
+    assert HOLDS.text("a=hunter2-hunter2;") == "a=[redacted: held secret];"
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
+@pytest.mark.parametrize("after", ["", "x", "xy"])
+@pytest.mark.parametrize("secret", ["hunter2-hunter2", "pässwörd/+0123", "9?~>>>aaaa~~~"])
+def test_a_held_secret_is_found_in_every_usual_encoding(
+        secret: str, before: str, after: str) -> None:
+    holds, whole = Redactor(frozenset({secret})), f"{before}{secret}{after}".encode()
+    spelled = [secret[::-1], secret.encode().hex(), secret.encode().hex().upper(), quote(secret),
+               base64.b64encode(whole).decode(), base64.urlsafe_b64encode(whole).decode(),
+               "\n".join(secret), base64.encodebytes(b"x" * 50 + whole).decode()]
+
+    assert [text for text in spelled if "redacted" not in holds.text(text)] == []
+    assert [text for text in spelled if holds.holds(text) != "held secret"] == []
+
+
+def test_the_canary_is_known_however_it_is_spelled() -> None:
+    assert HOLDS.holds("\n".join(HOLDS.canary)) == "canary"
+    assert HOLDS.holds("canary-0123") == ""
+    assert HOLDS.canary not in HOLDS.text(f"API_TOKEN={HOLDS.canary}")
+
+
+@pytest.mark.parametrize("text", [
+    "eyJ" * 300_000, "eyJ." * 250_000, "eyJaaaaaaaaaa." * 80_000, "://a:" * 200_000,
+    "-----BEGIN PRIVATE KEY-----" * 40_000, "sk-" * 300_000, "\x1b]" * 400_000, "\x1b[" * 400_000,
+    "hunter2-hunter" * 70_000, "ghp_" * 250_000], ids=lambda text: str(text)[:12])
+def test_no_text_hangs_the_redactor(text: str) -> None:
+    """Steps of the matcher, not seconds: twice the text must not be four times the work."""
+    HOLDS.text(text[:1000])
+
+    def spent(data: str) -> float:
+        started = time.process_time()
+        HOLDS.text(data)
+        return time.process_time() - started
+
+    half, whole = spent(text[:len(text) // 2]), spent(text)
+    assert whole < 3 * half + 0.5
 
 
 @pytest.mark.parametrize(("text", "shown"), [

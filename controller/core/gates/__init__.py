@@ -1,7 +1,8 @@
-"""The gates, in their order. Three build the next type and stop at the first fault; five judge.
+"""The gates, in their order. Three build the next type and stop at the first fault; six judge.
 
     Reply ─ envelope ─→ JSON object ─ schema ─→ Transition ─ patch ─→ Candidate
-    Candidate ─ intent · freshness · invariants · action policy · sensitivity ─→ verdicts
+    Candidate ─ intent · freshness · invariants · action policy · integrity · sensitivity
+                                                                            ─→ verdicts
 
 All judging gates are asked, so that the model hears every objection at once.
 """
@@ -13,6 +14,7 @@ from controller.core.errors import Refused
 from controller.core.gates.action_policy import action_policy
 from controller.core.gates.envelope import envelope
 from controller.core.gates.freshness import freshness
+from controller.core.gates.integrity import integrity
 from controller.core.gates.intent import intent
 from controller.core.gates.invariants import invariants
 from controller.core.gates.patch import patch
@@ -26,7 +28,8 @@ from controller.core.verdict import Decision, Verdict, worst
 JudgingGate: TypeAlias = Callable[[Candidate, Facts, Rules], Verdict]
 """One reason to say no. Pure: same candidate, same facts, same rules, same verdict."""
 
-JUDGES: tuple[JudgingGate, ...] = (intent, freshness, invariants, action_policy, sensitivity)
+JUDGES: tuple[JudgingGate, ...] = (
+    intent, freshness, invariants, action_policy, integrity, sensitivity)
 
 
 def admit(call: Call, head: Head, facts: Facts,

@@ -7,45 +7,53 @@ model. What a command can reach is the executor's business.
 import re
 from collections.abc import Iterator
 
-from controller.core.action import Action, Command, Commit, Edit, Read, Run, Search, touched
+from controller.core.action import (
+    Action,
+    Command,
+    Commit,
+    Delete,
+    Edit,
+    Read,
+    Run,
+    Search,
+    touched,
+)
 from controller.core.observation import quoted
+from controller.core.path import CONTROLLED, namesake, path_fault, plain, twins
 from controller.core.pointer import pointer
 from controller.core.records import Candidate, Facts
 from controller.core.rules import Rules
+from controller.core.tier import Tier
 from controller.core.verdict import Decision, Objection, Verdict, judged
 
-CONTROLLED = (".git", ".agent-contract", ".agent-runtime")
-"""Folders that belong to Git, the user and the controller."""
+_MANY_FILES, _MANY_REMOVED, _MANY_BYTES = 50, 10, 1024 * 1024
+_SHARE = 5  # one in so many files of the base may be removed at once
+
+_TRAILERS = re.compile(
+    r"(?im)^\s{0,8}(?:signed-off-by|co-authored-by|reviewed-by|acked-by|oneshot-[a-z]{1,20})\s{0,4}:"
+    r"|\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]|\*\*\*NO_CI\*\*\*|^skip-checks:"
+    r"|\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\s{1,4}(?:[\w./-]{0,80})#\d")
+"""What a forge, CI or a reader takes a Git commit's message at its word for."""
+
+_KINDS = {"120000": "a symbolic link", "160000": "a repository of its own",
+          "100755": "made executable"}
+"""Modes that are never implied by an edit, and what they mean."""
 
 
 def action_policy(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
-    """Refuse bad paths and forbidden commands; ask about protected files and listed commands."""
+    """Refuse bad paths and forbidden commands; ask about what needs a person."""
     action = candidate.transition.action
     refused = [*_bad_paths(action), *_commands(action, rules.policy.forbidden_commands,
                                                "the policy forbids this command")]
     refused += [*_too_long(action, rules), *_nul(action), *_controlled(action, facts),
-                *_external(action, rules)]
+                *_external(action, rules), *_names(action, facts), *_message(action),
+                *_no_hosts(action, rules)]
     if refused:
         return judged("action policy", refused)
-    asked = [*_protected(candidate, facts, rules), *_commands(
+    asked = [*_protected(candidate, facts, rules), *_outside(action, facts, rules),
+             *_much(action, facts), *_odd(action, facts), *_commands(
         action, rules.policy.confirm_commands, "the policy asks a person about this command")]
     return judged("action policy", asked, Decision.CONFIRM)
-
-
-def path_fault(path: str) -> str | None:
-    """Why no action may name this path, in words that follow it; None when one may."""
-    parts = path.split("/")
-    if path.startswith(("/", "~")) or "\\" in path:
-        return "must be relative to the root of the repository, with forward slashes"
-    if ".." in parts or "." in parts or "" in parts:
-        return "must not contain '.', '..' or empty parts"
-    if any(ord(char) < 32 or ord(char) == 127 for char in path):
-        return "must not contain control characters"
-    if any(part.lower() == ".git" for part in parts) or parts[0] in CONTROLLED:
-        return "belongs to Git, the user or the controller"
-    if len(path.encode("utf-8", "replace")) > 1024 or any(len(p.encode()) > 255 for p in parts):
-        return "is too long"
-    return None
 
 
 def _bad_paths(action: Action) -> Iterator[Objection]:
@@ -132,7 +140,7 @@ def _handed(action: Action) -> tuple[str, ...]:
 def _controlled(action: Action, facts: Facts) -> Iterator[Objection]:
     """What no edit may name, no Git commit may hold either: commands change files too."""
     for path in sorted(facts.changed) if isinstance(action, Commit) else ():
-        if path.split("/")[0] in CONTROLLED:
+        if plain(path.split("/")[0]) in CONTROLLED:
             yield Objection("/action", f"{quoted(path)} belongs to the user and was changed by a "
                             "command; put it back")
 
@@ -145,3 +153,78 @@ def _protected(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Obj
     for path in sorted(facts.changed - facts.agreed if committed else set(touched(action))):
         if rules.policy.protects(path, new=path not in facts.base_paths):
             yield Objection("/action", f"{quoted(path)} is protected: a person must agree first")
+
+
+def _names(action: Action, facts: Facts) -> Iterator[Objection]:
+    """Two names that some systems hold for one would be one file there."""
+    named = touched(action)
+    pair = twins(named)
+    if pair:
+        yield Objection("/action/changes", f"{pair[0]!a} and {pair[1]!a} are one file on many "
+                        "systems; choose another name")
+    there = facts.base_paths | facts.changed
+    for path in named:
+        other = None if path in there else namesake(path, there)
+        if other:
+            yield Objection("/action/changes", f"{path!a} is the same file as {other!a} on many "
+                            "systems; choose another name")
+
+
+def _message(action: Action) -> Iterator[Objection]:
+    hit = _TRAILERS.search(action.message) if isinstance(action, Commit) else None
+    if hit:
+        yield Objection("/action/message", f"{hit[0].strip()!r} would be taken for an order or a "
+                        "signature; say in words what was done")
+
+
+def _no_hosts(action: Action, rules: Rules) -> Iterator[Objection]:
+    if isinstance(action, Run) and action.command.network and not rules.policy.network.hosts:
+        yield Objection("/action/network", "the policy names no host that may be reached "
+                        "(network.hosts); do without, or ask")
+
+
+def _outside(action: Action, facts: Facts, rules: Rules) -> Iterator[Objection]:
+    """What reaches beyond the worktree. The user's list is his word, as long as nobody else's words
+    have come before the model since he last spoke, and the walls can hold what he has listed.
+    """
+    if not isinstance(action, Run):
+        return
+    listed = rules.policy.listed(action.command)
+    granted = listed is not None or str(action.command) in rules.policy.network.pre_granted
+    if action.command.network and not granted:
+        yield Objection("/action/network", "a person must agree to the network for this command: "
+                        f"{', '.join(rules.policy.network.hosts)}")
+    if granted and facts.exposed:
+        yield Objection("/action", "text from outside was shown since the user last spoke, so a "
+                        "person must agree first")
+    elif granted and facts.tier is Tier.LANDLOCK:
+        yield Objection("/action", f"in tier {facts.tier} the network can't be confined to a list "
+                        "of hosts; a person must agree first")
+
+
+def _much(action: Action, facts: Facts) -> Iterator[Objection]:
+    """An action that changes so much at once is more than a person will have meant."""
+    match action:
+        case Edit(changes):
+            files = len({*touched(action)})
+            removed = sum(isinstance(change, Delete) for change in changes)
+            size = sum(len(str(change)) for change in changes)
+        case Commit():
+            files = len([item for item in facts.pending if item.path not in facts.agreed])
+            removed = sum(item.removed for item in facts.pending)
+            size = sum(len(line.text) + 1 for line in facts.added)
+        case _:
+            return
+    allowed = max(_MANY_REMOVED, len(facts.base_paths) // _SHARE)
+    for bad, words in ((files > _MANY_FILES, f"{files} files are changed"),
+                       (removed > allowed, f"{removed} files are removed"),
+                       (size > _MANY_BYTES or facts.uncounted, "more than 1 MiB is added")):
+        if bad:
+            yield Objection("/action", f"{words} at once; a person must agree first")
+
+
+def _odd(action: Action, facts: Facts) -> Iterator[Objection]:
+    for item in facts.pending if isinstance(action, Commit) else ():
+        kind = _KINDS.get(item.after) if item.before != item.after else None
+        if kind and item.path not in facts.agreed:
+            yield Objection("/action", f"{quoted(item.path)} is {kind}; a person must agree first")

@@ -7,27 +7,38 @@ from controller.core.observation import quoted
 from controller.core.pointer import pointer
 from controller.core.records import Candidate, Facts
 from controller.core.rules import MODEL, Rules
-from controller.core.verdict import Objection, Verdict, judged
+from controller.core.verdict import Decision, Objection, Verdict, judged
 
 
 def intent(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
-    """Refuse what leaves the paths the contract allows, or changes a field of another owner."""
-    return judged("intent", (*_paths(candidate, facts, rules), *_count(candidate, facts, rules),
-                             *_owners(candidate, rules)))
+    """Refuse what the contract forbids, and a change of another owner's field; ask about what lies
+    outside the paths that the contract names.
+    """
+    refused = [*_forbidden(candidate, facts, rules), *_count(candidate, facts, rules),
+               *_owners(candidate, rules)]
+    if refused:
+        return judged("intent", refused)
+    return judged("intent", _outside(candidate, facts, rules), Decision.CONFIRM)
 
 
-def _paths(candidate: Candidate, facts: Facts, rules: Rules) -> list[Objection]:
-    """An edit by what it names, a Git commit by what it holds: commands change files too."""
-    contract, found = rules.contract, []
+def _changed(candidate: Candidate, facts: Facts) -> list[str]:
+    """Of an edit what it names, of a Git commit what it holds: commands change files too."""
     action = candidate.transition.action
-    for path in sorted(facts.changed) if isinstance(action, Commit) else touched(action):
-        if contract.allow_paths and not matches(path, contract.allow_paths):
-            found.append(Objection("/action", f"{quoted(path)} is outside the paths that the "
-                                   f"contract allows: {', '.join(contract.allow_paths)}"))
-        if matches(path, contract.forbid_paths):
-            found.append(Objection("/action", f"the contract forbids to change {quoted(path)}; "
-                                   "leave it as it is"))
-    return found
+    return sorted(facts.changed if isinstance(action, Commit) else {*touched(action)})
+
+
+def _forbidden(candidate: Candidate, facts: Facts, rules: Rules) -> list[Objection]:
+    return [Objection("/action", f"the contract forbids to change {quoted(path)}; leave it as it "
+                      "is") for path in _changed(candidate, facts)
+            if matches(path, rules.contract.forbid_paths)]
+
+
+def _outside(candidate: Candidate, facts: Facts, rules: Rules) -> list[Objection]:
+    allowed = rules.contract.allow_paths
+    return [Objection("/action", f"{quoted(path)} is outside the paths that the contract allows "
+                      f"({', '.join(allowed)}): a person must agree first")
+            for path in _changed(candidate, facts)
+            if allowed and not matches(path, allowed) and path not in facts.agreed]
 
 
 def _count(candidate: Candidate, facts: Facts, rules: Rules) -> list[Objection]:

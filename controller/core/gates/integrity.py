@@ -1,0 +1,123 @@
+"""Judging gate: what is measured stays what is measured, and what a person reads is what is there.
+
+A person must agree to text that hides (characters that nobody sees, letters that look like others)
+and to product code that knows of its tests. No pattern proves a cheat, and none proves honesty: a
+hit is shown to a person, line by line, and everything else is left to the checks.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
+
+from controller.core.action import Commit, Edit, Replace, Write
+from controller.core.glob import matches
+from controller.core.observation import quoted
+from controller.core.pointer import pointer
+from controller.core.records import Added, Candidate, Facts
+from controller.core.redact import found
+from controller.core.rules import Rules
+from controller.core.verdict import Decision, Objection, Verdict, judged
+
+HIDDEN = frozenset({
+    *range(0x200B, 0x200D), *range(0x200E, 0x2010), *range(0x202A, 0x202F),
+    *range(0x2060, 0x2070), 0xFEFF, 0x00AD, 0x180E, *range(0xE0000, 0xE0080)})
+"""Zero-width, bidirectional and tag characters: text that a person can't see or sees elsewhere.
+U+200D is part of emoji and of several scripts.
+"""
+
+_CODE = ("*.py", "*.pyi", "*.js", "*.mjs", "*.cjs", "*.ts", "*.tsx", "*.jsx", "*.rb", "*.go",
+         "*.rs", "*.java", "*.kt", "*.php", "*.sh", "*.pl", "*.ex", "*.cs", "*.c",
+         "*.cc", "*.cpp", "*.h")
+
+_TELLING = {
+    "test internals": re.compile(
+        r"\b_pytest\b|\bpytest_(?:runtest|collection|report)\w*|"
+        r"\bunittest\.(?:case|result|runner|suite|loader)\b|\bTestResult\b|\bTestReport\b"),
+    "exit hooks": re.compile(r"\bos\._exit\b|\batexit\b|\bprocess\.on\(['\"]exit"),
+    "loaded modules": re.compile(r"\bsys\.modules\b|\brequire\.cache\b"),
+    "signs of a test run": re.compile(
+        r"PYTEST_CURRENT_TEST|PYTEST_VERSION|JEST_WORKER_ID|\bVITEST\b|"
+        r"NODE_ENV\W{0,4}={2,3}\s{0,4}['\"]test|"
+        r"(?:environ|getenv|process\.env)\W{1,4}(?:get\W{1,3})?CI\b"),
+    "equality overridden": re.compile(
+        r"\b__(?:eq|ne)__\s{0,4}\([^)\n]{0,80}\)[^:\n]{0,40}:\s{0,80}return\s{1,4}(?:True|False)\b|"
+        r"\b__(?:eq|ne)__\s{0,4}=\s{0,4}lambda"),
+}
+"""What product code has no business with, by what it is about."""
+
+_LOOKALIKE = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧορν")  # Greek; the rest of it is at home in formulas
+_FOREIGN = ("CYRILLIC", "ARMENIAN", "CHEROKEE", "FULLWIDTH LATIN", "MATHEMATICAL")
+_WORD = re.compile(r"\w{2,200}")
+
+
+def integrity(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
+    """Ask about what an edit writes and a Git commit holds; refuse a Git commit with a secret."""
+    action = candidate.transition.action
+    lines = tuple(_written(action)) if isinstance(action, Edit) else (
+        facts.added if isinstance(action, Commit) else ())
+    if isinstance(action, Commit):
+        secrets = [Objection("/action", f"{quoted(line.path)}:{line.number} looks like a secret "
+                             f"({rule}); take it out")
+                   for line in lines for rule in found(line.text)]
+        if secrets:
+            return judged("integrity", secrets)
+        lines = tuple(line for line in lines if line.path not in facts.agreed)
+    return judged("integrity", _doubts(lines, rules), Decision.CONFIRM)
+
+
+def mixed(text: str) -> str | None:
+    """A word of `text` that has Latin letters and others that look like them.
+
+    >>> mixed("user = \\u0430dmin")
+    'аdmin'
+    """
+    if text.isascii():
+        return None
+    return next((word for word in _WORD.findall(text) if not word.isascii()
+                 and any(char.isascii() and char.isalpha() for char in word)
+                 and any(char in _LOOKALIKE or unicodedata.name(char, "").startswith(_FOREIGN)
+                         for char in word)), None)
+
+
+def _written(action: Edit) -> Iterator[Added]:
+    """What an edit adds, with the place of its text in the reply as `where`."""
+    for index, change in enumerate(action.changes):
+        name = {Write: "content", Replace: "new"}.get(type(change))
+        if name:
+            where = pointer("action", "changes", index, name)
+            for number, text in enumerate(getattr(change, name).split("\n"), 1):
+                yield Added(change.path, number, text, where)
+
+
+def _doubts(lines: tuple[Added, ...], rules: Rules) -> Iterator[Objection]:
+    for line in lines:
+        yield from _hidden(line)
+    for path, group in groupby(lines, attrgetter("path")):
+        if matches(path, _CODE) and not matches(path, rules.policy.protected_paths):
+            yield from _knowing(list(group))
+
+
+def _hidden(line: Added) -> Iterator[Objection]:
+    place = f"{quoted(line.path)}:{line.number}"
+    seen = sorted({ord(char) for char in line.text} & HIDDEN)
+    if seen:
+        names = ", ".join(f"U+{code:04X}" for code in seen)
+        yield Objection(line.where, f"{place} has invisible characters ({names}); write them as "
+                        "escapes, or a person must agree")
+    word = mixed(line.text)
+    if word:
+        yield Objection(line.where, f"{place}: {word!a} has letters that look like others; a "
+                        "person must agree")
+
+
+def _knowing(lines: list[Added]) -> Iterator[Objection]:
+    """Lines of product code that know of tests. A rule may reach over a line's end."""
+    text = "\n".join(line.text for line in lines)
+    for about, pattern in _TELLING.items():
+        hit = pattern.search(text)
+        if hit:
+            line = lines[text.count("\n", 0, hit.start())]
+            yield Objection(line.where, f"{quoted(line.path)}:{line.number} has to do with {about}:"
+                            f" {line.text.strip()[:120]!a}; a person must agree")
