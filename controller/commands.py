@@ -1,20 +1,25 @@
 """Run a command of a model's or a contract's: behind walls, without input, to an end."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from controller.core.action import Command
 from controller.core.contract import ANYWHERE, SETUP, Policy, Reach
 from controller.core.redact import Redactor
+from controller.core.tier import Tier
 from controller.folders import fresh, hand_over, remove
 from controller.process import SYSTEM_PATH, Ended, Job, Result, supervise
+from controller.prompts import waits
 from controller.repo import Entry, Repo
 from controller.sandbox.choice import Sandbox
+from controller.sandbox.egress import Egress, serving
 from controller.sandbox.profile import Mount, Network, Profile
 from controller.sandbox.toolchain import Toolchain
 from controller.sandbox.walls import confined
+from controller.sandbox.way import Way, through
 
 KEY = "ONESHOT_KEY"
 """The variable that an external command and its probe find the idempotency key in."""
@@ -22,6 +27,9 @@ KEY = "ONESHOT_KEY"
 _EDGE = 8 * 1024  # bytes on each side of the cut that are not kept either
 
 _SIGNALS = 128  # what a shell or a sandbox adds to the number of the signal that ended a program
+
+_TERMINAL = ("/usr/bin/setsid", "--ctty", "--wait")
+"""Makes the terminal that a program gets its own, which /dev/tty leads to."""
 
 _KEPT = 4 * 1024 * 1024  # bytes of output that are read back: the first half and the last
 
@@ -77,6 +85,7 @@ class Shell:
     tools: Toolchain = field(default_factory=Toolchain)
     passed: Mapping[str, str] = field(default_factory=dict, repr=False)
     redactor: Redactor = field(default_factory=Redactor)
+    egress: Callable[[tuple[str, ...]], Egress] = Egress
 
     def run(self, command: Command, cwd: Path, more: Mapping[str, str] | None = None,
             reach: Reach = _NOTHING) -> Ran:
@@ -85,13 +94,22 @@ class Shell:
         A command that exits with an error has run: its exit code is what was to be found out.
         Raises WorldError when its walls can't be built.
         """
-        written, env = self.scratch / "output", self._environment(more or {}, reach)
-        with confined(self.sandbox.tier, self._profile(cwd, reach), command.argv, env) as walls:
+        with self._network(reach) as way:
+            return self._ended(command, self._profile(cwd, reach, way, tty=command.tty), way.prefix,
+                               self._environment({**way.variables, **(more or {}), **(
+                                   {"TERM": "xterm"} if command.tty else {})}, reach))
+
+    def _ended(self, command: Command, profile: Profile, prefix: tuple[str, ...],
+               env: dict[str, str]) -> Ran:
+        written = self.scratch / "output"
+        first = (*_TERMINAL, *prefix) if command.tty else prefix
+        with confined(self.sandbox.tier, profile, (*first, *command.argv), env) as walls:
             result = supervise(Job(
                 argv=walls.argv, cwd=walls.cwd, env=walls.env, stdout=written,
                 timeout=min(command.timeout or self.policy.timeout, self.policy.max_timeout),
                 silence=self.policy.idle, size=self.policy.output_bytes, mark=self.mark,
-                inherited=walls.fds, gone=walls.gone))
+                inherited=walls.fds, gone=walls.gone, tty=command.tty,
+                asks=partial(waits, tty=command.tty)))
             if result.ended is Ended.NOT_STARTED:
                 return _not_started(result.fault, env)
             output = _read_back(written)
@@ -101,6 +119,20 @@ class Shell:
         return Ran(_ending(result), result.exit if result.ended is Ended.EXITED else None,
                    self.redactor.clean(output),
                    canary=self.redactor.holds(output.decode("utf-8", "replace")) == "canary")
+
+    @contextmanager
+    def _network(self, reach: Reach) -> Iterator[Way]:
+        """The way out that a reach allows. Only tier 1 can hold a command to a list of hosts; in
+        the others a person has been asked.
+        """
+        if not reach.hosts:
+            yield Way()
+        elif reach.hosts == (ANYWHERE,) or self.sandbox.tier is not Tier.BUBBLEWRAP:
+            yield Way(Network.OPEN)
+        else:
+            folder = fresh(self.scratch / "egress", self.sandbox.user)
+            with serving(self.egress(reach.hosts), folder):
+                yield through(folder)
 
     def _environment(self, more: Mapping[str, str], reach: Reach) -> dict[str, str]:
         """What a command finds: nothing of the user's environment but what the policy lists."""
@@ -113,14 +145,14 @@ class Shell:
             env |= {SETUP.removeprefix("$"): str(self.tools.installed)}
         return env
 
-    def _profile(self, work: Path, reach: Reach) -> Profile:
+    def _profile(self, work: Path, reach: Reach, way: Way, *, tty: bool) -> Profile:
         user = self.sandbox.user
         hand_over(work, user)
         return Profile(
             work, fresh(self.scratch / "home", user), fresh(self.scratch / "tmp", user),
-            mounts=(*self.tools.mounts, *(Mount(Path(place), place, writable=True)
-                                          for place in reach.writes)),
-            network=Network.OPEN if reach.hosts == (ANYWHERE,) else Network.NONE,
+            mounts=(*self.tools.mounts, *way.mounts, *(
+                Mount(Path(place), place, writable=True) for place in reach.writes)),
+            network=way.network, tty=tty,
             user=user, mirror=self.tools.checkout, bounds=self.sandbox.bounds,
             planted={".env": f"API_TOKEN={self.redactor.canary}\n"} if self.redactor.canary else {})
 
@@ -149,7 +181,8 @@ def _ending(result: Result) -> str:
     if result.ended is Ended.EXITED:
         code = result.exit or 0
         return f"exit {code}" if code >= 0 else f"killed by signal {-code}"
-    return f"stopped by the controller after {result.seconds:.0f} s: it {result.ended.value}"
+    why = f": {result.fault}" if result.fault else ""
+    return f"stopped by the controller after {result.seconds:.0f} s: it {result.ended.value}{why}"
 
 
 def _read_back(written: Path) -> bytes:

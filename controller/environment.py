@@ -9,7 +9,7 @@ from controller.core.contract import ANYWHERE, Reach, Setup
 from controller.core.errors import SetupError
 from controller.core.observation import bounded
 from controller.folders import fresh
-from controller.process import locked
+from controller.locks import locked
 from controller.repo import Repo
 
 _DONE = "installed"

@@ -67,7 +67,7 @@ def step(ctl: Controller, lease: Lease) -> Head:
     except Refused as refusal:
         return ctl.store.refuse(lease, shown, refusal.verdicts, call, ctl.clock.now())
     if worst(verdicts) is Decision.CONFIRM and call.grant is None:
-        return ctl.store.park(lease, candidate, verdicts, call)
+        return ctl.store.park(lease, candidate, verdicts, call, ctl.executor.set_aside(candidate))
 
     effect = ctl.store.begin(lease, candidate, _aim(ctl, candidate, facts), facts, call)
     return conclude(ctl, lease, effect, ctl.executor.perform(effect))

@@ -5,19 +5,20 @@ goes to a file, never a pipe, and time, silence and size are bounded.
 """
 
 import errno
-import fcntl
 import os
 import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from controller.core.errors import MachineFault, WorldError
+from controller.terminal import terminal
 
 MARK = "ONESHOT_RUN"
 """The variable that marks a job and all that it starts."""
@@ -27,6 +28,8 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 _GRACE = 2.0  # seconds between asking a group to end and ending it
 _LOOK = 0.1  # seconds between two looks at a child's output
+_PATIENCE = 2.0  # seconds of silence before a look at whether it waits for somebody
+_TAIL = 64 * 1024  # bytes of its output that are looked at for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class Ended(Enum):
     TIMED_OUT = "timed out"
     SILENT = "said nothing for too long"
     FLOODED = "said too much"
+    ASKED = "waited for a person"
     NOT_STARTED = "could not be started"
 
 
@@ -75,6 +79,9 @@ class Job:
     `mark` goes into its environment, and so into that of everything it starts: whoever comes after
     us finds them all by it, even what was started in the instant before we died. It has the file
     descriptors `inherited`; `gone` comes back when nothing is left that its group does not hold.
+
+    `asks` says of the end of its output, when it is silent, what it waits for from a person, if it
+    does. `tty`: it gets a terminal, and its first program must take it over (setsid --ctty).
     """
 
     argv: Sequence[str]
@@ -89,11 +96,15 @@ class Job:
     mark: str = ""
     inherited: Sequence[int] = ()
     gone: Callable[[], None] = lambda: None
+    asks: Callable[[bytes], str] = lambda tail: ""
+    tty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a child ended: `exit` is negative for a signal, None when it never ran."""
+    """How a child ended: `exit` is negative for a signal, None when it never ran. `fault` says why
+    it did not start, or what it waited for.
+    """
 
     ended: Ended
     exit: int | None
@@ -130,70 +141,72 @@ def capture(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: by
 def supervise(job: Job) -> Result:
     """Run a child to its end or to one of its limits; nothing of its group is left behind."""
     started = time.monotonic()
-    try:
-        child = _spawn(job)
-    except (OSError, ValueError) as fault:  # ValueError: a NUL in an argument
-        if isinstance(fault, OSError) and (broken := machine_fault(fault)):
-            raise broken from fault
-        return Result(Ended.NOT_STARTED, None, 0.0, f"{job.argv[0]}: {_why(fault)}")
-    try:
-        ended = _watch(child, job, started)
-    finally:
-        _end(child)
-        job.gone()
-    return Result(ended, child.returncode, time.monotonic() - started)
-
-
-@contextmanager
-def locked(place: Path, seconds: float = 120.0) -> Iterator[int]:
-    """Hold the lock of a file (flock); yields its descriptor, for children to inherit.
-
-    A child that outlives us keeps the lock. Raises WorldError when nobody lets go of it in time.
-    """
-    lock, until = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), time.monotonic()
-    try:
-        while not _taken(lock):
-            if time.monotonic() > until + seconds:
-                raise WorldError(f"{place} stays locked: another git of this run is at work; "
-                                 "wait for it or end it")
-            time.sleep(_LOOK / 5)
-        yield lock
-    finally:
-        os.close(lock)
+    with ExitStack() as stack:
+        try:
+            child = _spawn(job, stack)
+        except (OSError, ValueError) as fault:  # ValueError: a NUL in an argument
+            if isinstance(fault, OSError) and (broken := machine_fault(fault)):
+                raise broken from fault
+            return Result(Ended.NOT_STARTED, None, 0.0, f"{job.argv[0]}: {_why(fault)}")
+        try:
+            ended, why = _watch(child, job, started)
+        finally:
+            _end(child)
+            job.gone()
+    return Result(ended, child.returncode, time.monotonic() - started, why)
 
 
 def _why(fault: OSError | ValueError) -> str:
     return (fault.strerror if isinstance(fault, OSError) else None) or str(fault)
 
 
-def _spawn(job: Job) -> subprocess.Popen[bytes]:
+def _spawn(job: Job, stack: ExitStack) -> subprocess.Popen[bytes]:
+    """Start the child. What it is to have for longer than its start goes onto the stack."""
     nothing = Path(os.devnull)
     env = {**job.env, **({MARK: job.mark} if job.mark else {})}
-    with ((job.stdin or nothing).open("rb") as stdin, job.stdout.open("wb") as stdout,
-          (job.stderr or nothing).open("wb") as stderr):
+    with ExitStack() as briefly:
+        if job.tty:
+            side = stack.enter_context(terminal(job.stdout))
+            briefly.callback(os.close, side)
+            given: tuple[Any, Any, Any] = (side, side, side)  # Any: a descriptor or a file
+        else:
+            given = (briefly.enter_context((job.stdin or nothing).open("rb")),
+                     briefly.enter_context(job.stdout.open("wb")), subprocess.STDOUT)
+            if job.stderr:
+                given = (*given[:2], briefly.enter_context(job.stderr.open("wb")))
         return subprocess.Popen(
-            job.argv, cwd=job.cwd, env=env, stdin=stdin, stdout=stdout,
-            stderr=stderr if job.stderr else subprocess.STDOUT, start_new_session=True,
-            pass_fds=job.inherited)
+            job.argv, cwd=job.cwd, env=env, stdin=given[0], stdout=given[1], stderr=given[2],
+            start_new_session=True, pass_fds=job.inherited)
 
 
-def _watch(child: subprocess.Popen[bytes], job: Job, started: float) -> Ended:
-    size, heard = 0, started
+def _watch(child: subprocess.Popen[bytes], job: Job, started: float) -> tuple[Ended, str]:
+    size, heard, asked = 0, started, started
     while not _over(child, _LOOK):
         now, grown = time.monotonic(), _size(job)
         if grown != size:
-            size, heard = grown, now
+            size, heard, asked = grown, now, now + _PATIENCE
         if now - started > job.timeout:
-            return Ended.TIMED_OUT
+            return Ended.TIMED_OUT, ""
         if job.silence and now - heard > job.silence:
-            return Ended.SILENT
+            return Ended.SILENT, ""
         if job.size and size > job.size:
-            return Ended.FLOODED
-    return Ended.FLOODED if job.size and _size(job) > job.size else Ended.EXITED
+            return Ended.FLOODED, ""
+        if asked < now and (why := job.asks(_tail(job))):
+            return Ended.ASKED, why
+        asked = now + _PATIENCE if asked < now else asked
+    return (Ended.FLOODED if job.size and _size(job) > job.size else Ended.EXITED), ""
+
+
+def _tail(job: Job) -> bytes:
+    if not job.stdout.exists():
+        return b""
+    with job.stdout.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        return file.read()
 
 
 def _size(job: Job) -> int:
-    return sum(path.stat().st_size for path in (job.stdout, job.stderr) if path)
+    return sum(path.stat().st_size for path in (job.stdout, job.stderr) if path and path.exists())
 
 
 def _over(child: subprocess.Popen[bytes], seconds: float) -> bool:
@@ -215,14 +228,6 @@ def _end(child: subprocess.Popen[bytes]) -> None:
             _over(child, _GRACE)
         _signal_group(child.pid, signal.SIGKILL)  # before reaping: the number is still its own
         child.wait()
-
-
-def _taken(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _signal_group(pid: int, number: signal.Signals) -> bool:

@@ -101,12 +101,24 @@ def _checked_contract(document: Document) -> JsonObject:
                 raise SetupError(f"{document.where(path)}: {path}: stands twice; keep one")
             seen.add(key)
     for id, criterion in entries(document.value.get("success_criteria")).items():
+        _check_tells(document, id, str(entries(entries(criterion).get("check")).get("shell", "")))
         file = entries(entries(criterion).get("check")).get("file")
         fault = path_fault(file) if isinstance(file, str) else None
         if fault:
             path = pointer("success_criteria", id, "check", "file")
             raise SetupError(f"{document.where(path)}: {path}: {file!r} {fault}")
     return document.value
+
+
+def _check_tells(document: Document, id: str, line: str) -> None:
+    """Raise SetupError for a check that passes whatever it finds."""
+    import re
+
+    hit = re.search(r"(?:\|\||;)\s*(?:true|:|exit 0)\s*$|\|\|\s*(?:true|:)\s|--if-present\b", line)
+    if hit:
+        path = pointer("success_criteria", id, "check", "shell")
+        raise SetupError(f"{document.where(path)}: {path}: {hit[0].strip()!r} lets the check pass "
+                         "whatever it finds; take it out")
 
 
 def _skill(folder: Path, root: Path, config: JsonObject, domain: str) -> str:

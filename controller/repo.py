@@ -255,6 +255,24 @@ class Repo:
         finally:
             index.unlink(missing_ok=True)
 
+    def laid_over(self, tree: str, files: Mapping[str, tuple[str, bytes] | None]) -> str:
+        """The tree that is `tree` with these files: (mode, content), or None where none is to be.
+        """
+        index = self.git_dir / "laid-over.index"
+        index.unlink(missing_ok=True)
+        beside, lines = Repo(self.git_dir, index=index), []
+        for path, file in files.items():
+            id = "0" * len(tree) if file is None else beside.git(
+                "hash-object", "-w", "--stdin", "--no-filters", stdin=file[1]).decode().strip()
+            lines.append(f"{file[0] if file else 0} {id}\t{path}\0")
+        try:
+            beside.git("read-tree", tree)
+            beside.git("update-index", "-z", "--index-info",
+                       stdin="".join(lines).encode("utf-8", "surrogateescape"))
+            return beside.git("write-tree").decode().strip()
+        finally:
+            index.unlink(missing_ok=True)
+
     def stream(self, *args: str, scratch: Path, limit: int, timeout: float) -> tuple[int, bytes]:
         """The exit code of a git command that may say much, and the first `limit` bytes of it.
 

@@ -18,8 +18,8 @@ from controller.core.records import Snapshot
 from controller.extras import Extras
 from controller.folders import aside_of, remove
 from controller.index import add_all, distrust, forget, ignored
+from controller.locks import locked
 from controller.pins import pin, pin_snapshot, prune
-from controller.process import locked
 from controller.repo import Repo
 from controller.restore import move_aside, put_back
 from controller.survey import Survey, survey

@@ -14,6 +14,10 @@ RULES = b".gitignore"
 _DEEP = 3000
 """Bytes of a folder's path: git and the system give up soon after."""
 
+_GIVEN = stat.S_ISUID | stat.S_ISGID
+"""The bits by which a program runs as its owner, whoever runs it: no file of an agent's keeps them.
+"""
+
 FILE, PROGRAM, FOLDER = 0o644, 0o755, 0o755
 """The modes that a restored file or folder has by itself."""
 
@@ -38,7 +42,8 @@ class Survey:
 def survey(root: Path, second: int) -> Survey:
     """Walk the worktree; whatever changed in or after `second` (since the epoch) is fresh.
 
-    Folders of LEFT_BEHIND are not entered. What we may not read is opened: it is ours.
+    Folders of LEFT_BEHIND are not entered. What we may not read is opened, and what would run as
+    somebody else is not allowed to: it is ours.
     """
     found, left = Survey(), [b""]
     while left:
@@ -72,8 +77,9 @@ def _folder(root: bytes, path: bytes, found: Survey, second: int) -> Iterator[by
 def _leaf(place: bytes, here: bytes, about: os.stat_result, found: Survey) -> None:
     kind = about.st_mode
     if stat.S_ISREG(kind):
-        if not kind & stat.S_IRUSR:
-            os.chmod(place, stat.S_IMODE(kind) | stat.S_IRUSR)  # noqa: PTH101  (a path in bytes)
+        if kind & _GIVEN or not kind & stat.S_IRUSR:
+            kind = stat.S_IFREG | (stat.S_IMODE(kind) | stat.S_IRUSR) & ~_GIVEN
+            os.chmod(place, stat.S_IMODE(kind))  # noqa: PTH101  (a path in bytes)
         _mode(here, kind, PROGRAM if kind & stat.S_IXUSR else FILE, found)
         if here.rpartition(b"/")[2] == RULES:
             found.rules.append(os.fsdecode(here))

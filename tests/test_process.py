@@ -11,7 +11,8 @@ import pytest
 
 from controller.core.errors import WorldError
 from controller.core.head import Owner
-from controller.process import MARK, Ended, Job, capture, locked, supervise
+from controller.locks import locked
+from controller.process import MARK, Ended, Job, capture, supervise
 from controller.processes import alive, end_marked, marked, this_process
 
 ENV = {"PATH": os.defpath}
@@ -107,7 +108,7 @@ def test_what_carries_another_mark_is_left_alone(tmp_path: Path) -> None:
 def test_a_child_that_outlives_us_keeps_the_lock_that_it_inherited(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     script = ("import os, signal, sys; from pathlib import Path; "
-              "from controller.process import locked, capture\n"
+              "from controller.locks import locked; from controller.process import capture\n"
               "with locked(Path(sys.argv[1])) as held:\n"
               "    capture(['sh', '-c', f'kill -9 {os.getpid()}; sleep 1; touch done'], "
               "cwd=Path(sys.argv[2]), env={'PATH': os.defpath}, inherited=(held,))")

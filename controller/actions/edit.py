@@ -25,10 +25,16 @@ Files = dict[str, Content | None]
 
 def edit(root: Path, changes: Iterable[Change]) -> str:
     """Apply the changes in order. Raises CannotPerform when one can't be; the caller restores."""
+    return "\n".join(_write(root, path, content)
+                     for path, content in worked_out(root, changes).items())
+
+
+def worked_out(root: Path, changes: Iterable[Change]) -> Files:
+    """What the changes make of the files, without making it. Raises CannotPerform."""
     after: Files = {}
     for change in changes:
         _work_out(root, change, after)
-    return "\n".join(_write(root, path, content) for path, content in after.items())
+    return after
 
 
 def _work_out(root: Path, change: Change, after: Files) -> None:

@@ -7,7 +7,9 @@ from controller.actions.commit import commit
 from controller.actions.edit import edit
 from controller.actions.read import read
 from controller.actions.recall import recall
+from controller.actions.repeats import known
 from controller.actions.search import search
+from controller.actions.set_aside import set_aside
 from controller.actions.workplace import CannotPerform, NeedsPerson, Workplace
 from controller.commands import KEY, Ran
 from controller.core.action import (
@@ -32,8 +34,10 @@ from controller.core.contract import Reach
 from controller.core.errors import MachineFault, WorldError
 from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded
-from controller.core.records import Effect, Outcome, Remains, Snapshot, Source, Status
+from controller.core.records import Candidate, Effect, Outcome, Remains, Snapshot, Source, Status
 from controller.process import machine_fault
+
+_FORCE = " (`force` runs it once more)"
 
 _SHOWN = 10 * 1024  # bytes of a command's output that the model is shown
 
@@ -46,7 +50,7 @@ class Hands:
 
     def perform(self, effect: Effect) -> Outcome:
         try:
-            outcome = self._act(effect)
+            outcome = self._known(effect) or self._act(effect)
         except MachineFault:
             raise  # it is nothing that a model could answer: the effect stays open
         except (CannotPerform, WorldError, OSError) as why:
@@ -65,6 +69,9 @@ class Hands:
         stopped = Stopped(Stop.STUCK, said) if hopeless else None
         return Outcome(Status.FAILED, said, effect.source, summary=f"failed: {said}",
                        stopped=stopped)
+
+    def set_aside(self, candidate: Candidate) -> str:
+        return set_aside(self.place, candidate)
 
     def resume(self, effect: Effect, remains: Remains) -> Outcome:
         """Pure: do it again. Workspace: restore the pre-snapshot exactly, then do it again.
@@ -90,6 +97,14 @@ class Hands:
         return Outcome(Status.DONE, f"{line}: it had happened before the controller was "
                        f"interrupted, so it was not done again ({remains.text}). Its output is "
                        "not known.", self._looked_at(effect), summary="it had happened already")
+
+    def _known(self, effect: Effect) -> Outcome | None:
+        again = known(self.place.trail, self.place.run, effect, self.place.tests)
+        if again is None:
+            return None
+        way = _FORCE if isinstance(effect.candidate.transition.action, Run) else ""
+        text = f"Known from step {again.step}, over these very files{way}:\n{again.text}"
+        return replace(_seen(effect, text, again.summary), output=again.output)
 
     def _act(self, effect: Effect) -> Outcome:  # noqa: PLR0911  (one return a kind)
         place, action = self.place, effect.candidate.transition.action
@@ -147,12 +162,14 @@ class Hands:
         external = effect.aim.effect_class is EffectClass.EXTERNAL
         if external:
             self.place.fence()
-        listed = self.place.shell.policy.listed(command)
+        policy = self.place.shell.policy
+        listed = policy.listed(command)
+        reach = listed.reach if listed else Reach(policy.network.hosts if command.network else ())
         ran = self.place.shell.run(command, self.place.root, {KEY: effect.id} if external else {},
-                                   listed.reach if listed else Reach())
+                                   reach)
         if not ran.started:
             raise CannotPerform(f"{command} {ran.ending}")
-        done = self._after(effect, "", ran, command)
+        done = replace(self._after(effect, "", ran, command), exposed=bool(reach.hosts))
         if external and ran.cut_short:
             return replace(done, status=Status.UNKNOWN)
         return done

@@ -24,7 +24,7 @@ class Workplace:
     """One run's worktree, the shell for its commands, and the user's repository.
 
     `fence` raises LeaseLost when the run is not ours any more: asked right before anything that
-    is seen outside.
+    is seen outside. `tests` are the command lines whose result follows from the files alone.
     """
 
     run: RunId
@@ -34,6 +34,7 @@ class Workplace:
     identity: Identity
     trail: Trail
     clock: Clock
+    tests: frozenset[str] = frozenset()
     fence: Callable[[], None] = lambda: None
 
     @property

@@ -9,9 +9,10 @@ from controller.cli.house import House
 from controller.cli.show import talk
 from controller.commands import Shell
 from controller.core.canonical import digest
-from controller.core.contract import SETUP, Environment, Policy
+from controller.core.contract import SETUP, CommandCheck, Environment, Policy
 from controller.core.head import Launch
 from controller.core.redact import Redactor, secret_values
+from controller.core.rules import Rules
 from controller.core.tier import Tier
 from controller.documents import of_documents
 from controller.environment import folder_of, set_up
@@ -53,6 +54,12 @@ def shell_of(house: House, launch: Launch, policy: Policy, sandbox: Sandbox, num
     canary = f"canary-{digest({'run': launch.run, 'at': launch.at.isoformat()})[:24]}"
     return Shell(here, house.scratch(number), house.mark, sandbox, tools, variables,
                  Redactor(held, canary))
+
+
+def tests_of(rules: Rules) -> frozenset[str]:
+    """The command lines that the contract checks criteria with."""
+    return frozenset(str(criterion.check.command) for criterion in rules.contract.success_criteria
+                     if isinstance(criterion.check, CommandCheck))
 
 
 def _install(house: House, launch: Launch, shell: Shell) -> None:

@@ -16,7 +16,7 @@ from controller.core.canonical import JsonObject
 from controller.core.head import RunId
 from controller.core.observation import first_line
 from controller.core.ports import Executor, Model
-from controller.core.records import Effect, Outcome, Prompt, Remains, Reply
+from controller.core.records import Candidate, Effect, Outcome, Prompt, Remains, Reply
 from controller.report.narrator import Narrator
 from controller.store.queries import Queries
 
@@ -119,6 +119,9 @@ class WatchedExecutor:
     def perform(self, effect: Effect) -> Outcome:
         self.view.waiting(self._doing(effect))
         return self.executor.perform(effect)
+
+    def set_aside(self, candidate: Candidate) -> str:
+        return self.executor.set_aside(candidate)
 
     def resume(self, effect: Effect, remains: Remains) -> Outcome:
         self.view.waiting(f"again: {self._doing(effect)}")

@@ -36,7 +36,7 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     from controller.authorities.ci import LocalCI
     from controller.authorities.git import Git
     from controller.authorities.runtime import Runtime
-    from controller.cli.confine import shell_of
+    from controller.cli.confine import shell_of, tests_of
 
     rules, user = of_documents(launch.documents).rules, place.user
     house = House(place, launch)
@@ -47,7 +47,7 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     ci = LocalCI(repo, shell, rules.contract.success_criteria, base, place.clock)
     hands = Hands(Workplace(
         launch.run, snapshots, shell, user, identity_of(user, place.settings.home), place.queries,
-        place.clock, fence=lambda: store.check(lease) if lease else None))
+        place.clock, tests_of(rules), fence=lambda: store.check(lease) if lease else None))
     return Controller(launch, rules, model, Authorities(git, ci, Runtime(repo, shell, base)), hands,
                       store, place.clock)
 

@@ -54,6 +54,12 @@ class Executor(Protocol):
     def perform(self, effect: Effect) -> Outcome:
         """Do it once. An action that can't be performed is an Outcome, never an exception."""
 
+    def set_aside(self, candidate: Candidate) -> str:
+        """Keep what a candidate would make of the worktree, without making it: where it is kept.
+
+        Empty when it can't be told beforehand. A person looks at it; it may be done again.
+        """
+
     def resume(self, effect: Effect, remains: Remains) -> Outcome:
         """Bring an effect that was found open to an end, by the rule of its effect class.
 
@@ -129,8 +135,11 @@ class Store(Protocol):
         """Record the refusal as the next observation; the model's state does not move."""
 
     def park(self, lease: Lease, candidate: Candidate, verdicts: tuple[Verdict, ...],
-             call: Call) -> Head:
-        """Put the candidate in the confirmation queue and stop the run until a person answers."""
+             call: Call, kept: str = "") -> Head:
+        """Put the candidate in the confirmation queue and stop the run until a person answers.
+
+        `kept` is where what it would make is kept.
+        """
 
     def doubt(self, lease: Lease, effect: Effect, outcome: Outcome, now: datetime) -> Head:
         """Stop the run because nobody can say whether the effect happened; it stays open."""
@@ -156,6 +165,9 @@ class Trail(Protocol):
 
     def audit(self, run: RunId, after: int = 0) -> Iterator[JsonObject]:
         """Every record of the audit trail after number `after`, in order (schema `step`)."""
+
+    def latest(self, run: RunId, count: int) -> tuple[JsonObject, ...]:
+        """The last records of the audit trail, oldest first."""
 
     def artifact(self, digest: str) -> bytes | None:
         """The bytes kept under a digest, or under the only one that begins so (8 characters on)."""

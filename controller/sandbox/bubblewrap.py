@@ -33,7 +33,8 @@ _ALONE = ("--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"
           "--unshare-cgroup-try", "--cap-drop", "ALL")
 _DROPPING = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
 _GONE = 10.0  # seconds that the kernel may take to end a namespace
-_LAST = ("prlimit: failed to execute ", "setpriv: failed to execute ")
+_LAST = ("prlimit: failed to execute ", "setpriv: failed to execute ",
+         "oneshot: can't execute ")
 
 
 @contextmanager

@@ -30,10 +30,12 @@ _NO_PROGRAM, _CANNOT_RUN, _NO_WALLS = 127, 126, 125
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to run, and behind which walls. `parent` is the controller's process id."""
+    """What to run, and behind which walls; `readable` None: behind none, with its limits and its
+    end only. `parent` is the controller's process id.
+    """
 
     argv: Sequence[str]
-    readable: Sequence[str]
+    readable: Sequence[str] | None
     writable: Sequence[str]
     network: bool
     tty: bool
@@ -97,6 +99,8 @@ def _confine(order: Order) -> None:
         os.setgroups([])
         os.setresgid(order.user, order.user, order.user)
         os.setresuid(order.user, order.user, order.user)
+    if order.readable is None:
+        return
     landlock.restrict(order.readable, order.writable, network=order.network)
     landlock.filtered(seccomp.program(sockets=order.network))
 

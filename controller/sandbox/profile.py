@@ -27,6 +27,7 @@ class Network(Enum):
     """What of the network a command finds."""
 
     NONE = "none"  # its own loopback, in tier 1
+    PROXY = "proxy"  # besides, a proxy on a port of it that lets listed hosts through
     OPEN = "open"  # a trusted command of the user's
 
 

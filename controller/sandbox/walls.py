@@ -32,26 +32,23 @@ def confined(tier: Tier | None, profile: Profile, argv: Sequence[str],
     for name, text in profile.planted.items():
         (profile.home / name).write_text(text)
     found = {**env, "HOME": str(profile.home), "TMPDIR": str(profile.tmp)}
-    return (_landlocked if tier is Tier.LANDLOCK else _open)(profile, argv, found)
+    return _supervised(tier, profile, argv, found)
 
 
 @contextmanager
-def _landlocked(profile: Profile, argv: Sequence[str], env: Mapping[str, str]
+def _supervised(tier: Tier, profile: Profile, argv: Sequence[str], env: Mapping[str, str]
                 ) -> Iterator[Confined]:
-    own = (profile.work, profile.home, profile.tmp, *(
-        mount.source for mount in profile.mounts if mount.writable))
+    """Below a supervisor that ends all that it starts; behind walls in tier 2."""
     _link_beside(profile)
+    mounts, bounds = profile.mounts, profile.bounds
+    writable = (profile.work, profile.home, profile.tmp,
+                *(mount.source for mount in mounts if mount.writable))
+    readable = [*READABLE, *_SYSTEM, *(str(mount.source) for mount in mounts)]
     order = confine.Order(
-        argv, [*READABLE, *_SYSTEM, *(str(mount.source) for mount in profile.mounts)],
-        [*map(str, own), *_DEVICES], profile.network is Network.OPEN, profile.tty, profile.user,
-        profile.bounds.processes, profile.bounds.data, profile.bounds.file, os.getpid())
+        argv, readable if tier is Tier.LANDLOCK else None, [*map(str, writable), *_DEVICES],
+        profile.network is Network.OPEN, profile.tty, profile.user, bounds.processes, bounds.data,
+        bounds.file, os.getpid())
     yield Confined(order.line(), env, profile.work, fault=_fault)
-
-
-@contextmanager
-def _open(profile: Profile, argv: Sequence[str], env: Mapping[str, str]) -> Iterator[Confined]:
-    _link_beside(profile)
-    yield Confined(argv, env, profile.work)
 
 
 def _link_beside(profile: Profile) -> None:

@@ -137,7 +137,7 @@ class Journal:
         return after
 
     def park(self, lease: Lease, candidate: Candidate, verdicts: tuple[Verdict, ...],
-             call: Call) -> Head:
+             call: Call, kept: str = "") -> Head:
         head = candidate.base
         action = first_line(identity(candidate.transition.action))
         asked = f"c{head.spent.steps + 1}"
@@ -149,12 +149,12 @@ class Journal:
             ask(self.tables, lease.run, asked, "action", {
                 "action": candidate.transition.document["action"], "summary": action,
                 "verdicts": effects.verdicts_json(verdicts), "call": effects.call_json(call),
-                "asked": call.at.isoformat()})
+                "kept": kept, "asked": call.at.isoformat()})
             self._advance(row, after, call.at)
             note(self.tables, lease.run, "parked", call.at, {
                 "version": head.version, "step": after.spent.steps,
                 "call": calls.recorded(self.tables, lease.run, call), "confirmation": asked,
-                "action": candidate.transition.document["action"],
+                "action": candidate.transition.document["action"], "kept": kept,
                 "verdicts": effects.verdicts_json(verdicts)})
         return after
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from controller.core.canonical import JsonObject, canonical
 from controller.core.head import RunId
-from controller.process import locked
+from controller.locks import locked
 from controller.store.queries import Queries
 from controller.store.rows import head_json
 

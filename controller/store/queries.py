@@ -34,6 +34,9 @@ class Queries:
         for row in self.tables.audit(run, after):
             yield {**row.body, "hash": row.hash}
 
+    def latest(self, run: RunId, count: int) -> tuple[JsonObject, ...]:
+        return tuple(self.audit(run, max(0, self.tables.last_number(run) - count)))
+
     def last_number(self, run: RunId) -> int:
         """The number of the newest audit record; 0 when there is none."""
         return self.tables.last_number(run)

@@ -13,6 +13,7 @@ from controller.core.head import Head, Stop, Stopped
 from controller.core.ports import Clock
 from controller.core.records import (
     POSTCONDITION,
+    Candidate,
     Effect,
     Evidence,
     Facts,
@@ -113,6 +114,9 @@ class ToyExecutor:
                                stopped=Stopped(Stop.STUCK, summary))
             case _:
                 return self._seen(f"did {type(action).__name__}", "done")
+
+    def set_aside(self, candidate: Candidate) -> str:
+        return f"refs/oneshot/parked/{candidate.base.spent.steps + 1}"
 
     def _own(self, action: Own) -> Outcome:
         match action:
