@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from controller.core.tier import Tier
 from controller.process import capture
+from controller.sandbox.choice import Sandbox, unprivileged
+from controller.sandbox.profile import Bounds
 
 pytest_plugins = ["tests.bench"]
 
@@ -29,6 +32,21 @@ def no_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     os.environ["HOME"] = str(home)
     yield home
     os.environ.update(kept, HOME=before)
+
+
+@pytest.fixture(autouse=True)
+def reachable(tmp_path: Path) -> None:
+    """As root, commands run as somebody else, who must be able to come to a test's folders."""
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        if folder.stat().st_uid == os.getuid() and "pytest" in str(folder):
+            folder.chmod(folder.stat().st_mode | 0o011)
+
+
+@pytest.fixture(scope="session")
+def sandboxes() -> dict[Tier, Sandbox]:
+    """The sandboxes that commands of tests get; whether they hold is what tests/sandbox asks."""
+    bounds = Bounds(processes=200)
+    return {tier: Sandbox(tier, unprivileged(), bounds) for tier in Tier if tier}
 
 
 @pytest.fixture

@@ -17,6 +17,9 @@ _SHORT = re.compile(r"git~[0-9]+")
 """The short name that NTFS gives to `.git`."""
 
 
+_DEVICE = re.compile(r"(?i)con|prn|aux|nul|com[0-9]|lpt[0-9]")
+
+
 def path_fault(path: str) -> str | None:
     """Why no action may name this path, in words that follow it; None when one may.
 
@@ -43,6 +46,20 @@ def path_fault(path: str) -> str | None:
     ):
         if bad:
             return words
+    return None
+
+
+def unportable(path: str) -> str | None:
+    """Why no new file should have this path: some systems can't have such a name.
+
+    >>> unportable("docs/aux.md")
+    "has a name that Windows keeps for itself ('aux.md')"
+    """
+    for part in path.split("/"):
+        if _DEVICE.fullmatch(part.split(".")[0]):
+            return f"has a name that Windows keeps for itself ({part!r})"
+        if part != part.rstrip(". ") or any(char in '<>:"|?*' for char in part):
+            return f"has characters in it that some systems don't allow ({part!r})"
     return None
 
 

@@ -108,6 +108,7 @@ def _judged(seen: dict[str, object], profile: Profile, env: dict[str, str], *,
         (not {*map(str, _list(seen["environment"]))} <= {*env, *_GIVEN},
          "it found variables of our environment"),
         (seen["user"] != user, f"it ran as user {seen['user']}, expected {user}"),
+        (seen["user"] == 0, "it ran as root"),
         (seen["privileges"], "it could change its root folder"),
         (survivors, "a process that it left behind went on running")) if bad]
     return "; ".join(faults)

@@ -19,7 +19,7 @@ from controller.core.action import (
     touched,
 )
 from controller.core.observation import quoted
-from controller.core.path import CONTROLLED, namesake, path_fault, plain, twins
+from controller.core.path import CONTROLLED, namesake, path_fault, plain, twins, unportable
 from controller.core.pointer import pointer
 from controller.core.records import Candidate, Facts
 from controller.core.rules import Rules
@@ -164,6 +164,9 @@ def _names(action: Action, facts: Facts) -> Iterator[Objection]:
                         "systems; choose another name")
     there = facts.base_paths | facts.changed
     for path in named:
+        odd = None if path in there else unportable(path)
+        if odd:
+            yield Objection("/action/changes", f"the new path {path!a} {odd}; choose another name")
         other = None if path in there else namesake(path, there)
         if other:
             yield Objection("/action/changes", f"{path!a} is the same file as {other!a} on many "

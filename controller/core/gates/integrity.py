@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 
-from controller.core.action import Commit, Edit, Replace, Write
+from controller.core.action import Action, Commit, Edit, Replace, Write, touched
 from controller.core.glob import matches
 from controller.core.observation import quoted
 from controller.core.pointer import pointer
@@ -64,7 +64,7 @@ def integrity(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
         if secrets:
             return judged("integrity", secrets)
         lines = tuple(line for line in lines if line.path not in facts.agreed)
-    return judged("integrity", _doubts(lines, rules), Decision.CONFIRM)
+    return judged("integrity", (*_names(action, facts), *_doubts(lines, rules)), Decision.CONFIRM)
 
 
 def mixed(text: str) -> str | None:
@@ -79,6 +79,17 @@ def mixed(text: str) -> str | None:
                  and any(char.isascii() and char.isalpha() for char in word)
                  and any(char in _LOOKALIKE or unicodedata.name(char, "").startswith(_FOREIGN)
                          for char in word)), None)
+
+
+def _names(action: Action, facts: Facts) -> Iterator[Objection]:
+    named = touched(action) if isinstance(action, Edit) else [
+        item.path for item in facts.pending if item.path not in facts.agreed] if isinstance(
+            action, Commit) else ()
+    for path in named:
+        word = mixed(path)
+        if word:
+            yield Objection("/action", f"the name {path!a} has letters that look like others; a "
+                            "person must agree")
 
 
 def _written(action: Edit) -> Iterator[Added]:
