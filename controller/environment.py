@@ -34,8 +34,12 @@ def set_up(shell: Shell, repo: Repo, base: str, setup: Setup, folder: Path) -> b
         if done.exists():
             return False
         fresh(folder, shell.sandbox.user)
-        patient = replace(shell, policy=replace(
-            shell.policy, timeout=setup.timeout, max_timeout=setup.timeout, idle=setup.timeout))
+        others = tuple(mount for mount in shell.tools.mounts
+                       if folder not in (mount.source, *mount.source.parents))
+        patient = replace(
+            shell, tools=replace(shell.tools, mounts=others), policy=replace(
+                shell.policy, timeout=setup.timeout, max_timeout=setup.timeout,
+                idle=setup.timeout))
         with exported(repo, patient, base, "setup") as (inner, export):
             for line in setup.commands:
                 ran = inner.run(line, export, reach=Reach((ANYWHERE,), (str(folder),)))

@@ -23,7 +23,7 @@ _PROMPTS = (
 )
 """How the last line of a question looks, what it waits for, and what to do instead."""
 
-_OPEN = re.compile(r"(?:^|\n)[^\n]{1,200}[:?>]\s{1,3}$")
+_OPEN = re.compile(r"(?:^|\n)[^\n]{1,200}[:?>)\]]\s{1,3}$")
 """An unfinished line that ends like a question: on a terminal that is enough."""
 
 

@@ -45,8 +45,10 @@ def reachable(tmp_path: Path) -> None:
 @pytest.fixture(scope="session")
 def sandboxes() -> dict[Tier, Sandbox]:
     """The sandboxes that commands of tests get; whether they hold is what tests/sandbox asks."""
-    bounds = Bounds(processes=200)
-    return {tier: Sandbox(tier, unprivileged(), bounds) for tier in Tier if tier}
+    bounds, user = Bounds(processes=200), unprivileged()
+    if user is not None:  # each worker's own: a fork bomb in one is not to starve another
+        user += 1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return {tier: Sandbox(tier, user, bounds) for tier in Tier if tier}
 
 
 @pytest.fixture

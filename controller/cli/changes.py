@@ -31,15 +31,21 @@ class Changes:
         return {**documents, "config": config}
 
 
-def _walls(_context: object, _option: object, name: str | None) -> Tier | None:
-    return None if name is None else Tier[name.upper()]
+def _walls(context: click.Context, _: object, name: str | None) -> Tier | None:
+    found: Tier | None = context.params.get("walls")
+    return found if name is None else Tier[name.upper()]
+
+
+def _no_walls(context: click.Context, _: object, accepted: bool) -> None:
+    if accepted:
+        context.params["walls"] = Tier.NONE
 
 
 _SANDBOX = (
     click.option("--sandbox", "walls", type=click.Choice(["bubblewrap", "landlock", "external"]),
                  callback=_walls, help="Which sandbox commands get; the best there is by default. "
                  "external: this is a container or virtual machine made for it."),
-    click.option("--i-accept-no-sandbox", "walls", flag_value="none", callback=_walls,
+    click.option("--i-accept-no-sandbox", is_flag=True, callback=_no_walls, expose_value=False,
                  help="Run commands with your own rights and your network."),
 )
 

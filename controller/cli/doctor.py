@@ -1,5 +1,6 @@
 """`oneshot doctor`: what this machine offers and lacks."""
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -59,6 +60,7 @@ def _look(folder: Path, settings: Settings) -> Iterator[Look]:
     yield Look("model", usable, "one can be reached" if usable else "none can be reached",
                   "install claude or codex, or set a key")
     yield _space(settings.cache)
+    yield _sandbox(settings.cache)
     yield _contract(folder)
 
 
@@ -82,6 +84,22 @@ def _space(cache: Path) -> Look:
     free = shutil.disk_usage(there).free
     return Look("disk", free > _SPACE, f"{free / _SPACE:.1f} GiB free at {there}",
                    "worktrees live there; make room or set XDG_CACHE_HOME")
+
+
+def _sandbox(cache: Path) -> Look:
+    """The best sandbox that can be built here, tried."""
+    from controller.core.tier import Tier
+    from controller.sandbox.choice import choose
+    from controller.sandbox.profile import Bounds
+
+    try:
+        found = choose(cache / f"trial-{os.getpid()}", None, Bounds())
+    except ControllerError as fault:
+        return Look("sandbox", False, str(fault))
+    who = f", as user {found.user}" if found.user is not None else ""
+    note = f" ({found.note})" if found.note else ""
+    return Look("sandbox", found.tier is Tier.BUBBLEWRAP or None,
+                f"tier {found.tier}, {found.word}{who}{note}", "apt install bubblewrap")
 
 
 def _contract(folder: Path) -> Look:

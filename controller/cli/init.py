@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 import contracts
+from controller.cli.detect import Tools, tools
 from controller.cli.place import open_place
 from controller.cli.show import line, next_commands, talk
 from controller.core.prompt import describe
@@ -30,15 +31,13 @@ _TESTS = {
 
 _NONE = ("sh", "-c", "echo replace this check by a command that fails today; exit 1")
 
-_PATHS = (".venv/bin", "venv/bin", "node_modules/.bin")
-
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What the repository and the machine show."""
 
     test: tuple[str, ...]
-    path: tuple[str, ...]
+    tools: Tools
     adapter: str
     why: str
 
@@ -64,14 +63,15 @@ def command(folder: Path, goal: str | None, test: str | None) -> None:
     for criterion in project.rules.contract.success_criteria:
         line(f"criterion {criterion.id}: {describe(criterion.check)}")
     line(f"model: {project.config.model.adapter} ({seen.why})")
+    for tool in seen.tools.path:
+        line(f"tools: {tool}")
     next_commands(f"edit {FOLDER}/intent-contract.yaml, and commit the folder", "oneshot plan",
                   "oneshot run --steps 5")
 
 
 def _look(root: Path, settings: Settings) -> Seen:
     test = next((command for name, command in _TESTS.items() if any(root.glob(name))), _NONE)
-    path = tuple(name for name in _PATHS if (root / name).is_dir())
-    return Seen(test, path, *_adapter(settings))
+    return Seen(test, tools(root, settings), *_adapter(settings))
 
 
 def _adapter(settings: Settings) -> tuple[str, str]:
@@ -90,12 +90,24 @@ def _files(goal: str | None, test: str | None, seen: Seen) -> dict[str, str]:
                for name in ("intent-contract", "policy", "config")}
     return {
         "intent-contract.yaml": _CONTRACT.format(goal=_quoted(goal or _GOAL), check=check),
-        "policy.yaml": _POLICY.format(path=_quoted(list(seen.path))),
+        "policy.yaml": _POLICY + _environment(seen.tools),
         "config.yaml": _CONFIG.format(adapter=seen.adapter),
         "skill-spec.md": contracts.skill("coding"),
         "state.schema.json": contracts.text("domains/coding/state.schema.json"),
         **schemas,
     }
+
+
+def _environment(found: Tools) -> str:
+    """The `environment` of a policy, with what was found."""
+    lines = ["environment:", f"  path: {_quoted(list(found.path))}",
+             f"  mounts: {_quoted(list(found.mounts))}   # more that commands may read",
+             f"  variables: {_quoted(found.variables)}"]
+    if found.setup:
+        lines += ["  # Your own commands, with the network, once for each content of the lockfile.",
+                  "  setup:", f"    from: {_quoted([found.source])}", "    run:",
+                  *(f"      - {line}" for line in found.setup)]
+    return "\n".join(lines) + "\n"
 
 
 def _quoted(value: object) -> str:
@@ -167,12 +179,15 @@ commands:
   forbid: []
   confirm: []
 
-limits: {{timeout: 300, max_timeout: 1800}}
+limits: {timeout: 300, max_timeout: 1800, idle: 300}
 
-# Nothing of your own environment reaches a command but what stands here.
-environment:
-  path: {path}
-  variables: {{}}
+# Commands have no network. A `run` that asks for it is shown to you first, unless its line stands
+# in pre_granted word for word; then it reaches these hosts and no others.
+network:
+  hosts: []          # for example: [pypi.org, files.pythonhosted.org, registry.npmjs.org]
+  pre_granted: []
+
+# Commands run in a sandbox: nothing of your home folder or your environment is there but this.
 """
 
 _CONFIG = """\

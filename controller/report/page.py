@@ -12,6 +12,7 @@ from controller.core.head import Head, RunId, Stop
 from controller.core.observation import bounded, first_line
 from controller.core.parse import parse
 from controller.core.redact import printable
+from controller.core.tier import Tier
 from controller.report.narrator import drifted_from, objections
 from controller.store.queries import Queries
 
@@ -55,7 +56,7 @@ def render_report(queries: Queries, run: RunId) -> str:
             item for item in queries.confirmations(run) if item["status"] == "open"],
         answers=[{**r, "at": _minute(r)} for r in records
                  if r["kind"] in ("approved", "declined", "said")],
-        steps=list(_steps(steps)), bars=_bars(steps), drifts=_drifts(steps),
+        tiers=_tiers(steps), steps=list(_steps(steps)), bars=_bars(steps), drifts=_drifts(steps),
         refusals=sum(record["kind"] == "refused" for record in steps)))
 
 
@@ -65,6 +66,14 @@ def _ending(head: Head) -> str:
     return {Stop.FINISHED: "proved done", Stop.WAITING: "waits for a person",
             Stop.LIMIT: "out of budget", Stop.STUCK: "stuck", Stop.ABORTED: "ended by a person",
             Stop.MOVED: "goes on elsewhere"}[head.stopped.why]
+
+
+def _tiers(steps: list[JsonObject]) -> str:
+    """The sandbox tiers that the run's commands have had, in words."""
+    found = {tier for record in steps
+             for item in (entries(record.get("outcome")), *map(entries, members(
+                 record.get("evidence")))) if isinstance(tier := item.get("tier"), int)}
+    return ", ".join(f"tier {tier}, {Tier(tier).word}" for tier in sorted(found))
 
 
 def _criteria(head: Head) -> dict[str, JsonObject]:

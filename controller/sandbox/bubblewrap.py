@@ -14,13 +14,13 @@ from pathlib import Path
 
 from controller.core.errors import WorldError
 from controller.sandbox import seccomp
+from controller.sandbox.census import threads_of
 from controller.sandbox.profile import (
     HOME,
     READABLE,
     RESOLVING,
     TMP,
     WORK,
-    Bounds,
     Confined,
     Network,
     Profile,
@@ -55,7 +55,7 @@ def confined(profile: Profile, argv: Sequence[str], env: Mapping[str, str]) -> I
             line += ["--perms", "0644", "--file", str(fd), name]
         line += ["--remount-ro", "/", "--chdir", WORK, "--clearenv"]
         line += [word for name, value in env.items() for word in ("--setenv", name, value)]
-        line += ["--", *_dropped(profile), *_bounded(profile.bounds), "--", *argv]
+        line += ["--", *_dropped(profile), *_bounded(profile), "--", *argv]
         yield Confined(line, {}, Path("/"), (status, filter, *files.values()),
                        lambda: _wait(status), lambda output: _fault(status, output))
 
@@ -144,11 +144,13 @@ def _dropped(profile: Profile) -> tuple[str, ...]:
             "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--")
 
 
-def _bounded(bounds: Bounds) -> tuple[str, ...]:
-    """Set inside: only there do processes of others not count. Data, not address space, which some
-    programs reserve without using it.
+def _bounded(profile: Profile) -> tuple[str, ...]:
+    """Set inside: in a user namespace of its own nobody else's processes count. Data, not address
+    space, which some programs reserve without using it.
     """
-    return ("/usr/bin/prlimit", f"--nproc={bounds.processes}", f"--data={bounds.data}",
+    bounds = profile.bounds
+    others = 0 if profile.user is None else threads_of(profile.user)
+    return ("/usr/bin/prlimit", f"--nproc={others + bounds.processes}", f"--data={bounds.data}",
             f"--fsize={bounds.file}", "--core=0")
 
 

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from controller.sandbox import landlock, seccomp
+from controller.sandbox.census import threads_of
 
 FAILED = "oneshot: can't execute "
 """How the output of a command begins that could not be started."""
@@ -25,6 +26,7 @@ BROKEN = "oneshot: can't confine "
 """How it begins when the walls could not be built."""
 
 _DEATH, _REAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+_PYTHONS = (signal.SIGPIPE, signal.SIGXFSZ)  # which Python ignores, and a command would too
 _NO_PROGRAM, _CANNOT_RUN, _NO_WALLS = 127, 126, 125
 
 
@@ -71,7 +73,7 @@ def main(text: str) -> None:
 
 def _become(order: Order) -> None:
     """Turn this process into the command, or say why that can't be."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, *_PYTHONS):
         signal.signal(number, signal.SIG_DFL)
     try:
         if not order.tty:
@@ -88,7 +90,7 @@ def _become(order: Order) -> None:
 
 
 def _confine(order: Order) -> None:
-    others = _processes(order.user)
+    others = threads_of(os.getuid() if order.user is None else order.user)
     for kind, bound in ((resource.RLIMIT_NPROC, others + order.processes),
                         (resource.RLIMIT_DATA, order.data), (resource.RLIMIT_FSIZE, order.file),
                         (resource.RLIMIT_CORE, 0)):
@@ -103,16 +105,6 @@ def _confine(order: Order) -> None:
         return
     landlock.restrict(order.readable, order.writable, network=order.network)
     landlock.filtered(seccomp.program(sockets=order.network))
-
-
-def _processes(user: int | None) -> int:
-    """The threads that the command's user has already: the limit counts those of all sessions."""
-    owner, found = os.getuid() if user is None else user, 0
-    for entry in os.scandir("/proc"):
-        with suppress(OSError):
-            if entry.name.isdigit() and entry.stat().st_uid == owner:
-                found += sum(1 for _ in os.scandir(f"{entry.path}/task"))
-    return found
 
 
 def _ended(child: int) -> int:

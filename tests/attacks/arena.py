@@ -50,7 +50,7 @@ FILES = {
     "build/out.txt": "x\n", ".gitignore": ".pytest_cache/\n",
 }
 CONTRACT = ("goal: Make add add.\nsuccess_criteria:\n"
-            "  tests: {check: {shell: 'python3 -m pytest -q tests/test_calc.py'}}\n")
+            "  adds: {check: {file: calc.py, contains: a + b}}\n")
 POLICY = ("protected_paths: ['tests/**', '*.lock']\nlimits: {timeout: 8, idle: 6, processes: 200}\n"
           "network: {hosts: [registry.example]}\n")
 WHO = {"GIT_AUTHOR_NAME": "u", "GIT_AUTHOR_EMAIL": "u@localhost", "GIT_COMMITTER_NAME": "u",
@@ -78,6 +78,13 @@ class Arena:
     policy: str = POLICY
     many: int = 0  # more files, to be removed in a mass
     calls: list[Any] = field(default_factory=list)
+    server: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
+
+    def close(self) -> None:
+        """Let nobody call any more."""
+        for connection, _ in self.calls:
+            connection.close()
+        self.server.close()
 
     @property
     def repo(self) -> Path:
@@ -102,7 +109,8 @@ class Arena:
             assert said.exit == 0, said.stderr
 
     def _policy(self) -> str:
-        return self.policy + ("environment:\n  pass: [HELD]\n"
+        port = self.server.getsockname()[1]
+        return self.policy + (f"environment:\n  pass: [HELD]\n  variables: {{PORT: '{port}'}}\n"
                               f"  path: ['{Path(sys.executable).parent}']\n")
 
     def place(self) -> Place:
@@ -180,7 +188,7 @@ class Stand:
 @contextmanager
 def standing(arena: Arena) -> Iterator[Stand]:
     """A run in the arena, launched and held, with a server on loopback beside it."""
-    with _counting(arena.calls):
+    with _counting(arena):
         place = arena.place()
         fixed = new_launch(place, read_project(place.root))
         store, model = journal(place), Scripted()
@@ -191,28 +199,19 @@ def standing(arena: Arena) -> Iterator[Stand]:
 
 
 @contextmanager
-def _counting(calls: list[Any]) -> Iterator[None]:
-    """Servers of this machine's that must not hear of a command: a free port, and the one that a
-    well-known database listens on, when it is free.
-    """
-    servers = []
-    for port in (0, 6379):
-        with suppress(OSError):
-            servers.append(socket.create_server(("127.0.0.1", port)))
-
-    def listen(server: socket.socket) -> None:
+def _counting(arena: Arena) -> Iterator[None]:
+    """Count who calls the server of this machine, which must not hear of a command."""
+    def listen() -> None:
         with suppress(OSError):
             while True:
-                calls.append(server.accept())
+                arena.calls.append(arena.server.accept())
 
-    for server in servers:
-        threading.Thread(target=listen, args=(server,), daemon=True).start()
+    threading.Thread(target=listen, daemon=True).start()
     try:
         yield
     finally:
-        for server in servers:
-            server.shutdown(socket.SHUT_RDWR)
-            server.close()
+        arena.server.shutdown(socket.SHUT_RDWR)
+        arena.close()
 
 
 def removed(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """The attack matrix, printed: `python -m tests.attacks.matrix [--cases FILE] [--jobs N]`.
 
-Every case through the real gate and executor, in each tier that can be built here. Exits with 1 when
-a verdict is wrong, anything got out of a worktree, or a process survived.
+Every case through the real gate and executor, in each tier that can be built here. Exits with 1
+when a verdict is wrong, anything got out of a worktree, or a process survived.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -81,6 +81,8 @@ def _all(cases: list[Case], sandbox: Sandbox, folder: Path, jobs: int) -> Iterab
 
 
 def _one(sandbox: Sandbox, case: Case, place: Path) -> Seen:
+    if sandbox.user is not None:  # each worker's own: a fork bomb in one is not to starve another
+        sandbox = replace(sandbox, user=sandbox.user + os.getpid() % 100)
     return tried(case, sandbox, place)
 
 

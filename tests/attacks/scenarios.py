@@ -104,6 +104,7 @@ def _killed(sandbox: Sandbox, folder: Path, _: dict[str, Any]) -> Told:
     _until(lambda: any((folder / "cache").glob("*/work/started")))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    arena.close()
     (work,) = (folder / "cache").glob("*/work")
     mark = str(work.parent)
     _until(lambda: not marked(mark))
@@ -210,7 +211,7 @@ def _race(sandbox: Sandbox, folder: Path, _: dict[str, Any]) -> Told:
     def swap() -> None:
         while not over.is_set():
             for one, other in (("real", "x"), ("link", "real"), ("real", "link"), ("x", "real")):
-                os.rename(root / one, root / other)
+                (root / one).rename(root / other)
 
     thread = threading.Thread(target=swap)
     thread.start()
@@ -229,6 +230,7 @@ def _check(sandbox: Sandbox, folder: Path, case: dict[str, Any]) -> Told:
     """A criterion whose check passes whatever it finds is no contract."""
     arena = Arena(folder, sandbox, contract="goal: g\nsuccess_criteria:\n  c: {check: {shell: "
                   + json.dumps(case["cmd"]) + "}}\n")
+    arena.close()
     try:
         read_project(arena.repo)
     except SetupError as fault:
@@ -264,7 +266,7 @@ def _other_tree(sandbox: Sandbox, folder: Path, _: dict[str, Any]) -> Told:
             stand.place.queries.launch(stand.fixed.run).run, Candidate(  # type: ignore[arg-type]  # any id
                 stand.head, transition, stand.head.state, facts.source.tree),
             aim(transition.action, "b", "t", stand.ctl.rules.policy), facts.source, facts.now, 1)
-        green = Evidence("tests", Finding.VERIFIED, "ci", "x", "aaaa", facts.now, "exit 0")
+        green = Evidence("adds", Finding.VERIFIED, "ci", "x", "aaaa", facts.now, "exit 0")
         source: Source = facts.source
         found = settle(effect, Outcome(Status.DONE, "finish", source), (green,), stand.ctl.rules)
         done = found.stopped is not None and found.stopped.why is Stop.FINISHED
@@ -282,7 +284,8 @@ def _until(met: Callable[[], bool], seconds: float = 20.0) -> None:
 _WORDS: dict[str, Scenario] = {
     r"moved|head moves": _branch_moves, r"\d+ steps": _drift, r" A \d+\.": _private_address,
     r"kill -9 controller": _killed, r"died before|succeeded, process": _happened,
-    r"swap|\brace": _race, r"sudo controller|as root": _as_root, r"second start|same run": _second, r"date -s": _clock,
+    r"swap|\brace": _race, r"sudo controller|as root": _as_root,
+    r"second start|same run": _second, r"date -s": _clock,
 }
 """Words of a case's scenario -> how it is tried."""
 

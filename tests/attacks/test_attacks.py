@@ -1,4 +1,4 @@
-"""Every case of cases.jsonl, tried for real in each tier: right verdict, nothing out, nobody left."""
+"""Every case of cases.jsonl, tried for real in each tier: its verdict, nothing out, nobody left."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_a_case_gets_its_verdict(
         "type": "run", "cmd": "echo x > $VICTIM/outside; sleep 300 & setsid sleep 300 &"}},
      "something outside the worktree has changed"),
     ({"id": "Y", "area": "network", "verdict": "contained", "action": {
-        "type": "run", "cmd": "exec 3<>/dev/tcp/127.0.0.1/6379"}},
+        "type": "run", "cmd": "exec 3<>/dev/tcp/127.0.0.1/$PORT"}},
      "a server of this machine was reached"),
 ], ids=["writes", "connects"])
 def test_the_trial_sees_what_gets_out_where_there_are_no_walls(

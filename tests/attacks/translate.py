@@ -7,7 +7,7 @@ from typing import Any
 
 Reply = dict[str, Any]
 
-NOTHING = {"kind": "read", "files": [{"path": "README.md"}]}
+NOTHING: Reply = {"kind": "read", "files": [{"path": "README.md"}]}
 
 
 def write(path: str, content: str) -> Reply:
