@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from controller.core.errors import SetupError, WorldError
-from controller.repo import CONFIG, Identity, Repo, as_environment
+from controller.git_config import CONFIG, as_environment
+from controller.repo import Identity, Repo
 from controller.settings import checkout_root
 
 _ATTRIBUTES = "* -text !eol -filter -ident -working-tree-encoding\n"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from controller.core.records import Added, Pending
+from controller.core.facts import Added, Pending
 from controller.repo import Repo
 
 _LOOKED_AT = 4 * 1024 * 1024  # bytes of the difference

@@ -9,13 +9,14 @@ from controller.core.aim import Aim, aim
 from controller.core.budget import exhausted, may_go_on
 from controller.core.canonical import JsonObject
 from controller.core.errors import ModelError, Refused
+from controller.core.facts import Facts
 from controller.core.gates import admit
 from controller.core.head import Head, Launch, Lease, Stop
 from controller.core.parse import parse
 from controller.core.ports import Authority, Clock, Executor, Model, Store
 from controller.core.projection import adopt
 from controller.core.prompt import render
-from controller.core.records import Call, Candidate, Effect, Facts, Outcome, Status, Transition
+from controller.core.records import Call, Candidate, Effect, Outcome, Status, Transition
 from controller.core.rules import Rules
 from controller.core.settle import settle
 from controller.core.verdict import Decision, Verdict, worst

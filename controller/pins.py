@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-from controller.core.records import Snapshot
+from controller.core.facts import Snapshot
 from controller.repo import Repo
 
 _PINS = "refs/oneshot/trees"

@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 
 from controller.core.errors import MachineFault, WorldError
+from controller.git_config import ENVIRONMENT
 from controller.process import (
-    SYSTEM_PATH,
     Ended,
     Job,
     capture,
@@ -22,62 +22,6 @@ from controller.process import (
 
 ABSENT = ""
 """The old value of a ref that must not exist yet."""
-
-CONFIG = {
-    "advice.detachedHead": "false",
-    "commit.gpgSign": "false",
-    "core.askPass": "true",
-    "core.autocrlf": "false",
-    "core.checkStat": "default",
-    "core.fsync": "loose-object,pack,reference",
-    "core.fileMode": "true",
-    "core.fsmonitor": "false",
-    "core.hooksPath": "/dev/null",
-    "core.ignoreCase": "false",
-    "core.pager": "cat",
-    "core.protectHFS": "false",
-    "core.protectNTFS": "false",
-    "core.quotePath": "false",
-    "core.safecrlf": "false",
-    "core.symlinks": "true",
-    "core.trustctime": "true",
-    "credential.helper": "",
-    "fetch.recurseSubmodules": "false",
-    "gc.auto": "0",
-    "maintenance.auto": "false",
-    "protocol.ext.allow": "never",
-    "safe.bareRepository": "explicit",
-    "submodule.recurse": "false",
-}
-"""What every git command is told, whatever any configuration says."""
-
-
-def as_environment(config: Mapping[str, str]) -> dict[str, str]:
-    """The variables that tell git this configuration and no other."""
-    return {"GIT_CONFIG_COUNT": str(len(config)),
-            **{f"GIT_CONFIG_KEY_{i}": key for i, key in enumerate(config)},
-            **{f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(config.values())}}
-
-
-_ENVIRONMENT = {
-    "PATH": SYSTEM_PATH,
-    "HOME": "/nonexistent",
-    "LC_ALL": "C",
-    "GIT_ASKPASS": "true",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_EDITOR": "false",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
-    "SSH_ASKPASS_REQUIRE": "never",
-    **as_environment(CONFIG),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -290,7 +234,7 @@ class Repo:
             return (result.exit or 0) if result.ended is Ended.EXITED else 0, file.read(limit)
 
     def _environment(self) -> dict[str, str]:
-        found = {**_ENVIRONMENT, "GIT_DIR": str(self.git_dir)}
+        found = {**ENVIRONMENT, "GIT_DIR": str(self.git_dir)}
         if self.work_tree:
             found["GIT_WORK_TREE"] = str(self.work_tree)
         if self.index:

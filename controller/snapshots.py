@@ -14,7 +14,7 @@ from pathlib import Path
 
 from controller import extras as more
 from controller.core.errors import MachineFault, WorldError
-from controller.core.records import Snapshot
+from controller.core.facts import Snapshot
 from controller.extras import Extras
 from controller.folders import aside_of, remove
 from controller.index import add_all, distrust, forget, ignored

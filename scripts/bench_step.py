@@ -20,8 +20,8 @@ from pathlib import Path
 from controller.authorities.git import Git
 from controller.checkout import create, open_checkout
 from controller.core.contract import Limits
+from controller.core.facts import Snapshot
 from controller.core.head import Head
-from controller.core.records import Snapshot
 from controller.loop import step as one_step
 from controller.repo import Repo
 from controller.snapshots import Snapshots

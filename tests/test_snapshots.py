@@ -11,7 +11,7 @@ import pytest
 
 from controller.checkout import create, open_checkout
 from controller.core.errors import WorldError
-from controller.core.records import Snapshot
+from controller.core.facts import Snapshot
 from controller.folders import remove
 from controller.index import ignored
 from controller.process import capture

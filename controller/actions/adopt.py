@@ -2,8 +2,9 @@
 
 from controller.actions.workplace import CannotPerform, Workplace
 from controller.core.action import Adopt
+from controller.core.facts import Source
 from controller.core.observation import quoted
-from controller.core.records import Effect, Source
+from controller.core.records import Effect
 from controller.transfer import keep_objects
 
 _NAMED = 20  # Git commits and files that the model is told of

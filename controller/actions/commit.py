@@ -5,8 +5,9 @@ from dataclasses import replace
 from controller.actions.workplace import CannotPerform, NeedsPerson, Workplace
 from controller.core.action import Commit
 from controller.core.errors import WorldError
+from controller.core.facts import Source
 from controller.core.observation import quoted
-from controller.core.records import Effect, Source
+from controller.core.records import Effect
 from controller.difference import difference
 from controller.repo import ABSENT
 from controller.transfer import take_objects

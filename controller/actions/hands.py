@@ -32,9 +32,10 @@ from controller.core.action import (
 from controller.core.canonical import digest_bytes
 from controller.core.contract import Reach
 from controller.core.errors import MachineFault, WorldError
+from controller.core.facts import Snapshot, Source
 from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded
-from controller.core.records import Candidate, Effect, Outcome, Remains, Snapshot, Source, Status
+from controller.core.records import Candidate, Effect, Outcome, Remains, Status
 from controller.process import machine_fault
 
 _FORCE = " (`force` runs it once more)"

@@ -7,8 +7,9 @@ from controller.authorities.git import Git
 from controller.authorities.runtime import Runtime
 from controller.core.action import EffectClass
 from controller.core.errors import WorldError
+from controller.core.facts import Facts
 from controller.core.head import Head
-from controller.core.records import Effect, Evidence, Facts, Outcome, Remains
+from controller.core.records import Effect, Evidence, Outcome, Remains
 
 
 @dataclass(frozen=True, slots=True)

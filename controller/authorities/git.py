@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from controller.core.action import Commit, Finish
 from controller.core.canonical import JsonObject
+from controller.core.facts import Facts, Source
 from controller.core.head import Head
 from controller.core.observation import quoted
 from controller.core.ports import Clock
@@ -13,11 +14,9 @@ from controller.core.records import (
     POSTCONDITION,
     Effect,
     Evidence,
-    Facts,
     Finding,
     Outcome,
     Remains,
-    Source,
     Status,
 )
 from controller.difference import difference

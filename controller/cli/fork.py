@@ -11,9 +11,9 @@ from controller.cli.show import next_commands, talk
 from controller.cli.travel import require
 from controller.cli.wiring import journal
 from controller.core.canonical import JsonObject
+from controller.core.facts import Source
 from controller.core.head import Head, Launch, RunId, Spent
 from controller.core.projection import agreements, as_state, budget
-from controller.core.records import Source
 from controller.documents import of_documents
 from controller.settings import from_environment
 from controller.snapshots import Snapshots

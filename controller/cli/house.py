@@ -7,9 +7,9 @@ from controller.checkout import borrow, create
 from controller.cli.place import Place, branch_of, numbered
 from controller.core.canonical import JsonObject, entries
 from controller.core.errors import WorldError
+from controller.core.facts import Snapshot
 from controller.core.head import Launch
 from controller.core.projection import branch_head, tree_of
-from controller.core.records import Snapshot
 from controller.folders import remove
 from controller.repo import ABSENT, Repo
 from controller.snapshots import Snapshots

@@ -9,9 +9,9 @@ from controller.cli.place import Place, branch_of, open_place
 from controller.cli.show import next_commands, talk
 from controller.core.canonical import digest_bytes, entries
 from controller.core.errors import SetupError, WorldError
+from controller.core.facts import Snapshot
 from controller.core.head import Launch, RunId, Stop
 from controller.core.projection import branch_head, tree_of
-from controller.core.records import Snapshot
 from controller.documents import of_documents
 from controller.folders import aside_of
 from controller.repo import ABSENT, Repo

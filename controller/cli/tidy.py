@@ -7,9 +7,9 @@ from controller.cli.place import Place
 from controller.cli.show import talk
 from controller.core.canonical import JsonValue, entries
 from controller.core.errors import WorldError
+from controller.core.facts import Snapshot
 from controller.core.head import RunId
 from controller.core.projection import agreements, tree_of
-from controller.core.records import Snapshot
 from controller.snapshots import Snapshots
 
 KEPT = 1000

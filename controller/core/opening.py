@@ -3,10 +3,11 @@
 from collections import Counter
 
 from controller.core.canonical import JsonObject
+from controller.core.facts import Facts
 from controller.core.head import Spent
 from controller.core.observation import bounded, quoted
 from controller.core.projection import as_state, budget
-from controller.core.records import Evidence, Facts, Finding
+from controller.core.records import Evidence, Finding
 from controller.core.rules import MODEL, Rules, properties
 
 _TOP = 60  # entries of the repository's top that are listed

@@ -7,13 +7,13 @@ from typing import Protocol, TypeAlias
 
 from controller.core.aim import Aim
 from controller.core.canonical import JsonObject
+from controller.core.facts import Facts
 from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Stopped
 from controller.core.records import (
     Call,
     Candidate,
     Effect,
     Evidence,
-    Facts,
     Outcome,
     Prompt,
     Remains,

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from controller.core.action import Action, Edit, Run, identity
 from controller.core.canonical import JsonObject, JsonValue, digest_bytes, entries, members
+from controller.core.facts import Facts, Source
 from controller.core.head import Head, Message, Spent
 from controller.core.observation import LIMIT, bounded, first_line
-from controller.core.records import Effect, Evidence, Facts, Outcome, Source, Status
+from controller.core.records import Effect, Evidence, Outcome, Status
 from controller.core.rules import Rules
 
 _CONFIRMATIONS = 20  # as the state schema has it

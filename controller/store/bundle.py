@@ -6,8 +6,8 @@ from datetime import datetime
 
 from controller.core.canonical import JsonObject, canonical
 from controller.core.errors import SetupError
+from controller.core.facts import Snapshot
 from controller.core.head import Launch, RunId, Stop, Stopped
-from controller.core.records import Snapshot
 from controller.store.ledger import keep, note, row_of
 from controller.store.rows import int_in, launch_of, object_in, stopped_json
 from controller.store.tables import AuditRow, ConfirmationRow, RunRow, Tables

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries, members
 from controller.core.errors import Damaged, SetupError
+from controller.core.facts import Snapshot
 from controller.core.head import Stop
-from controller.core.records import Snapshot
 from controller.store.bundle import Bundle
 from controller.store.rows import first_break, head_of, int_in, object_in
 from controller.store.tables import AuditRow, ConfirmationRow, RunRow

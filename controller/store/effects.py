@@ -7,6 +7,7 @@ from typing import Any, cast
 from controller.core.action import EffectClass
 from controller.core.aim import Aim
 from controller.core.canonical import JsonObject, JsonValue, digest_bytes, members
+from controller.core.facts import Source
 from controller.core.head import Head, RunId
 from controller.core.merge import merge
 from controller.core.observation import first_line, whole
@@ -19,7 +20,6 @@ from controller.core.records import (
     Evidence,
     Prompt,
     Reply,
-    Source,
     Step,
     Transition,
     Usage,

@@ -16,6 +16,7 @@ from controller.core.aim import Aim
 from controller.core.budget import performed, refused, rested
 from controller.core.canonical import JsonObject, canonical, digest, entries
 from controller.core.errors import LeaseLost, StaleHead, StateError
+from controller.core.facts import Facts
 from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Stop, Stopped
 from controller.core.observation import first_line, whole
 from controller.core.ports import Alive
@@ -25,7 +26,6 @@ from controller.core.records import (
     Candidate,
     Effect,
     Evidence,
-    Facts,
     Outcome,
     Remains,
     Step,

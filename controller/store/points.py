@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from controller.core.canonical import JsonObject, JsonValue, digest_bytes, entries, members
 from controller.core.changes import changes, leaves, value_at
 from controller.core.errors import Damaged, SetupError, StateError
+from controller.core.facts import Snapshot
 from controller.core.head import RunId
 from controller.core.pointer import split
 from controller.core.projection import tree_of
-from controller.core.records import Snapshot
 from controller.store.queries import Queries
 from controller.store.rows import int_in
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 from controller.core.action import Adopt, Ask, Commit, EffectClass, Finish, Own, Restore, Run
 from controller.core.canonical import JsonObject, canonical, digest
 from controller.core.errors import ModelUnavailable
+from controller.core.facts import Facts, Source
 from controller.core.head import Head, Stop, Stopped
 from controller.core.ports import Clock
 from controller.core.records import (
@@ -16,13 +17,11 @@ from controller.core.records import (
     Candidate,
     Effect,
     Evidence,
-    Facts,
     Finding,
     Outcome,
     Prompt,
     Remains,
     Reply,
-    Source,
     Status,
     Usage,
 )

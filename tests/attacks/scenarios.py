@@ -18,9 +18,10 @@ from controller.actions.workplace import CannotPerform
 from controller.cli.wiring import held, journal
 from controller.core.canonical import JsonObject, entries
 from controller.core.errors import LeaseLost, SetupError
+from controller.core.facts import Source
 from controller.core.head import Stop
 from controller.core.ports import Executor
-from controller.core.records import Candidate, Effect, Outcome, Prompt, Remains, Reply, Source
+from controller.core.records import Candidate, Effect, Outcome, Prompt, Remains, Reply
 from controller.core.settle import settle
 from controller.core.tier import Tier
 from controller.loop import recover, step

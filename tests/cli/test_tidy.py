@@ -7,7 +7,7 @@ import pytest
 from controller.cli import tidy
 from controller.cli.place import Place, open_place
 from controller.cli.tidy import Tidy
-from controller.core.records import Snapshot
+from controller.core.facts import Snapshot
 from controller.settings import Settings
 from controller.store.ledger import note
 from controller.testing.clock import MORNING

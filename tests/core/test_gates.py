@@ -9,10 +9,11 @@ from controller.core.action import Command
 from controller.core.canonical import JsonObject, canonical
 from controller.core.contract import CommandCheck, Contract, Criterion, Policy
 from controller.core.errors import Refused
+from controller.core.facts import Facts
 from controller.core.gates import admit
 from controller.core.head import Head
 from controller.core.prompt import render
-from controller.core.records import Call, Facts, Reply
+from controller.core.records import Call, Reply
 from controller.core.rules import Rules
 from controller.core.verdict import worst
 from controller.testing.clock import MORNING

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from controller.core.errors import Refused
+from controller.core.facts import Facts
 from controller.core.gates.action_policy import action_policy
 from controller.core.gates.envelope import envelope
 from controller.core.gates.freshness import freshness
@@ -21,7 +22,7 @@ from controller.core.gates.patch import patch
 from controller.core.gates.schema import schema
 from controller.core.gates.sensitivity import sensitivity
 from controller.core.head import Head
-from controller.core.records import Call, Candidate, Facts
+from controller.core.records import Call, Candidate
 from controller.core.rules import Rules
 from controller.core.verdict import Decision, Verdict, worst
 

@@ -18,10 +18,11 @@ from controller.core.action import (
     Search,
     touched,
 )
+from controller.core.facts import Facts
 from controller.core.observation import quoted
 from controller.core.path import CONTROLLED, namesake, path_fault, plain, twins, unportable
 from controller.core.pointer import pointer
-from controller.core.records import Candidate, Facts
+from controller.core.records import Candidate
 from controller.core.rules import Rules
 from controller.core.tier import Tier
 from controller.core.verdict import Decision, Objection, Verdict, judged

@@ -1,7 +1,8 @@
 """Judging gate: was the reply made for the world as it is now?"""
 
 from controller.core.action import Finish
-from controller.core.records import Candidate, Facts
+from controller.core.facts import Facts
+from controller.core.records import Candidate
 from controller.core.rules import Rules
 from controller.core.verdict import Objection, Verdict, judged
 

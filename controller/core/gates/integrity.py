@@ -12,10 +12,11 @@ from itertools import groupby
 from operator import attrgetter
 
 from controller.core.action import Action, Commit, Edit, Replace, Write, touched
+from controller.core.facts import Added, Facts
 from controller.core.glob import matches
 from controller.core.observation import quoted
 from controller.core.pointer import pointer
-from controller.core.records import Added, Candidate, Facts
+from controller.core.records import Candidate
 from controller.core.redact import found
 from controller.core.rules import Rules
 from controller.core.verdict import Decision, Objection, Verdict, judged

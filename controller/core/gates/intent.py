@@ -2,10 +2,11 @@
 
 from controller.core.action import Commit, Edit, touched
 from controller.core.canonical import digest
+from controller.core.facts import Facts
 from controller.core.glob import matches
 from controller.core.observation import quoted
 from controller.core.pointer import pointer
-from controller.core.records import Candidate, Facts
+from controller.core.records import Candidate
 from controller.core.rules import MODEL, Rules
 from controller.core.verdict import Decision, Objection, Verdict, judged
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from controller.core.canonical import JsonObject, entries
+from controller.core.facts import Facts
 from controller.core.pointer import pointer
-from controller.core.records import Candidate, Facts
+from controller.core.records import Candidate
 from controller.core.rules import Rules
 from controller.core.verdict import Objection, Verdict, judged
 

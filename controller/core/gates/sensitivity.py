@@ -4,9 +4,10 @@
 from collections.abc import Iterator
 
 from controller.core.canonical import JsonValue
+from controller.core.facts import Facts
 from controller.core.gates.integrity import HIDDEN
 from controller.core.pointer import pointer
-from controller.core.records import Candidate, Facts
+from controller.core.records import Candidate
 from controller.core.redact import found as found_in
 from controller.core.rules import Rules
 from controller.core.verdict import Objection, Verdict, judged

@@ -1,0 +1,84 @@
+"""What the authorities said was so, at a moment: the worktree, the branch, what differs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from controller.core.tier import Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The exact state of a worktree: a Git tree, and the id of what no Git tree can hold."""
+
+    tree: str
+    extras: str = ""  # empty when there is nothing of that kind
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What Git says about a run: commits by id, trees by id."""
+
+    branch: str
+    base: str  # Git commit the run started from
+    head: str  # Git commit the run's branch is at
+    head_tree: str
+    tree: str  # exact tree of the worktree, untracked files included
+    extras: str = ""  # as a Snapshot has it
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The state of the worktree."""
+        return Snapshot(self.tree, self.extras)
+
+    @property
+    def dirty(self) -> bool:
+        """Whether the worktree differs from the last Git commit of the run."""
+        return self.tree != self.head_tree
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A line that is new in a file: the file, its number there, its text, and for what a reply
+    writes the place in the reply.
+    """
+
+    path: str
+    number: int
+    text: str
+    where: str = "/action"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A file that differs between the run's last Git commit and the worktree. Modes are as git
+    writes them; 000000: it is not there.
+    """
+
+    path: str
+    before: str
+    after: str
+
+    @property
+    def removed(self) -> bool:
+        """Whether it is gone."""
+        return self.after == "000000"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the authorities said was so, at a moment. `uncounted`: there are more added lines than
+    were looked at.
+    """
+
+    now: datetime
+    source: Source
+    base_paths: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()  # paths that differ between base and worktree
+    agreed: frozenset[str] = frozenset()  # paths whose present content a person has agreed to
+    drift: str = ""  # what somebody else changed since the head, in words
+    moved: str = ""  # the Git commit that somebody else has moved the run's branch to
+    pending: tuple[Pending, ...] = ()
+    added: tuple[Added, ...] = ()
+    uncounted: bool = False
+    tier: Tier | None = None  # of the sandbox that commands get
+    exposed: bool = False  # text from outside was shown since the user last spoke
