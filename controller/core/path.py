@@ -39,7 +39,7 @@ def path_fault(path: str) -> str | None:
         (bool(_IGNORED.search(path)) or any(unicodedata.category(char) == "Cf" for char in path),
          "must not contain invisible characters"),
         (any(part.startswith("-") for part in parts), "must not begin with a dash"),
-        (any(map(_is_git, parts)) or plain(parts[0]) in CONTROLLED,
+        (is_controlled(path),
          "belongs to Git, the user or the controller"),
         (len(path.encode("utf-8", "replace")) > _LONGEST or any(
             len(part.encode("utf-8", "replace")) > _LONGEST_PART for part in parts), "is too long"),
@@ -47,6 +47,15 @@ def path_fault(path: str) -> str | None:
         if bad:
             return words
     return None
+
+
+def is_controlled(path: str) -> bool:
+    """Whether a path lies in a folder of Git's, the user's or the controller's, by any name that
+    some system gives it.
+    """
+    parts = [plain(part) for part in path.split("/")]
+    return parts[0] in CONTROLLED or any(
+        part == ".git" or _SHORT.fullmatch(part) for part in parts)
 
 
 def unportable(path: str) -> str | None:
@@ -87,10 +96,6 @@ def namesake(path: str, others: frozenset[str]) -> str | None:
 def form(path: str) -> str:
     """What two paths have in common that are one file on such a system."""
     return unicodedata.normalize("NFC", path).casefold()
-
-
-def _is_git(part: str) -> bool:
-    return plain(part) == ".git" or bool(_SHORT.fullmatch(plain(part)))
 
 
 @lru_cache(maxsize=4)

@@ -31,7 +31,7 @@ _DENIED: dict[str, tuple[int | None, int | None]] = {
     "iopl": (172, None), "ioperm": (173, None), "syslog": (103, 116), "vhangup": (153, 58),
 }
 _CLONE, _CLONE3 = (56, 220), (435, 435)
-_IOCTL, _SOCKET = (16, 29), (41, 198)
+_IOCTL, _SOCKET, _KILL_CALL = (16, 29), (41, 198), (62, 129)
 
 _NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone(2) takes
 _TERMINAL = (0x5412, 0x541C)  # TIOCSTI types for its user; TIOCLINUX pastes
@@ -63,6 +63,8 @@ def program(*, sockets: bool, machine: str | None = None) -> bytes:
     code += [_jump(_EQUAL, _CLONE3[column], 0, 1), _statement(_RETURN, _ERROR | errno.ENOSYS)]
     code += _judged(_CLONE[column], 0, _denied_any(_NAMESPACES))
     code += _judged(_IOCTL[column], 1, _denied_equal(_TERMINAL))
+    if not sockets:  # no process namespace either: -1 would be everybody of the same user
+        code += _judged(_KILL_CALL[column], 0, _denied_equal((0xFFFFFFFF,)))
     code += _judged(_SOCKET[column], 0, _allowed_equal(_LOCAL + (_INTERNET if sockets else ())))
     return b"".join([*code, _statement(_RETURN, _ALLOW)])
 

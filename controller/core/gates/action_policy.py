@@ -20,7 +20,7 @@ from controller.core.action import (
 )
 from controller.core.facts import Facts
 from controller.core.observation import quoted
-from controller.core.path import CONTROLLED, namesake, path_fault, plain, twins, unportable
+from controller.core.path import is_controlled, namesake, path_fault, twins, unportable
 from controller.core.pointer import pointer
 from controller.core.records import Candidate
 from controller.core.rules import Rules
@@ -141,7 +141,7 @@ def _handed(action: Action) -> tuple[str, ...]:
 def _controlled(action: Action, facts: Facts) -> Iterator[Objection]:
     """What no edit may name, no Git commit may hold either: commands change files too."""
     for path in sorted(facts.changed) if isinstance(action, Commit) else ():
-        if plain(path.split("/")[0]) in CONTROLLED:
+        if is_controlled(path):
             yield Objection("/action", f"{quoted(path)} belongs to the user and was changed by a "
                             "command; put it back")
 
@@ -228,7 +228,15 @@ def _much(action: Action, facts: Facts) -> Iterator[Objection]:
 
 
 def _odd(action: Action, facts: Facts) -> Iterator[Objection]:
+    """What commands have made that no edit could: kinds and names of files."""
     for item in facts.pending if isinstance(action, Commit) else ():
-        kind = _KINDS.get(item.after) if item.before != item.after else None
-        if kind and item.path not in facts.agreed:
-            yield Objection("/action", f"{quoted(item.path)} is {kind}; a person must agree first")
+        if item.path in facts.agreed or item.removed:
+            continue
+        odd = [f"is {_KINDS[item.after]}"] if item.after in _KINDS and (
+            item.before != item.after) else []
+        if item.before == "000000":
+            odd += filter(None, (path_fault(item.path), unportable(item.path)))
+            other = namesake(item.path, facts.base_paths)
+            odd += [f"is the same file as {other!a} on many systems"] if other else []
+        for words in odd:
+            yield Objection("/action", f"{quoted(item.path)} {words}; a person must agree first")
