@@ -165,7 +165,7 @@ def _names(action: Action, facts: Facts) -> Iterator[Objection]:
                         "systems; choose another name")
     there = facts.base_paths | facts.changed
     for path in named:
-        odd = None if path in there else unportable(path)
+        odd = None if path in there or path_fault(path) else unportable(path)
         if odd:
             yield Objection("/action/changes", f"the new path {path!a} {odd}; choose another name")
         other = None if path in there else namesake(path, there)
