@@ -60,8 +60,11 @@ def choose(folder: Path, asked: Tier | None, bounds: Bounds) -> Sandbox:
     `folder` is a place to try it in. Raises NoSandbox with what to do; there is no way on without
     one that nobody has asked for.
     """
-    if asked in (Tier.NONE, Tier.EXTERNAL):
+    if asked is Tier.NONE:
         return Sandbox(asked, None, bounds, "as you asked")
+    if asked is Tier.EXTERNAL:  # nothing of it is promised; what is seen is told
+        seen = preflight(asked, _trial(folder, None, bounds))
+        return Sandbox(asked, None, bounds, f"as you asked; seen from inside: {seen or 'all good'}")
     user = unprivileged()
     faults: dict[Tier, str] = {}
     for tier, look in _TRIED.items():
