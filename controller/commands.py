@@ -95,13 +95,17 @@ class Shell:
         Raises WorldError when its walls can't be built.
         """
         with self._network(reach) as way:
-            return self._ended(command, self._profile(cwd, reach, way, tty=command.tty), way.prefix,
-                               self._environment({**way.variables, **(more or {}), **(
-                                   {"TERM": "xterm"} if command.tty else {})}, reach))
+            given = {**way.variables, **({"TERM": "xterm"} if command.tty else {}), **(more or {})}
+            ran = self._ended(command, self._profile(cwd, reach, way, tty=command.tty), way.prefix,
+                              self._environment(given, reach))
+        if not way.refused:
+            return ran
+        return replace(ran, output=ran.output + "\nThe network proxy let nothing through to: "
+                       + self.redactor.text(", ".join(way.refused)) + "\n")
 
     def _ended(self, command: Command, profile: Profile, prefix: tuple[str, ...],
                env: dict[str, str]) -> Ran:
-        written = self.scratch / "output"
+        written = _private(self.scratch / "output")
         first = (*_TERMINAL, *prefix) if command.tty else prefix
         with confined(self.sandbox.tier, profile, (*first, *command.argv), env) as walls:
             result = supervise(Job(
@@ -113,9 +117,9 @@ class Shell:
             if result.ended is Ended.NOT_STARTED:
                 return _not_started(result.fault, env)
             output = _read_back(written)
-            fault = walls.fault(output) if result.ended is Ended.EXITED else ""
+            fault = walls.fault(result.exit, output) if result.ended is Ended.EXITED else ""
         if fault:
-            return _not_started(fault, env)
+            return _not_started(self.redactor.text(fault), env)
         return Ran(_ending(result), result.exit if result.ended is Ended.EXITED else None,
                    self.redactor.clean(output),
                    canary=self.redactor.holds(output.decode("utf-8", "replace")) == "canary")
@@ -131,8 +135,9 @@ class Shell:
             yield Way(Network.OPEN)
         else:
             folder = fresh(self.scratch / "egress", self.sandbox.user)
-            with serving(self.egress(reach.hosts), folder):
-                yield through(folder)
+            egress = self.egress(reach.hosts)
+            with serving(egress, folder):
+                yield through(folder, egress.refused)
 
     def _environment(self, more: Mapping[str, str], reach: Reach) -> dict[str, str]:
         """What a command finds: nothing of the user's environment but what the policy lists."""
@@ -172,6 +177,13 @@ def exported(repo: Repo, shell: Shell, commit: str, name: str,
         remove(place)
 
 
+def _private(place: Path) -> Path:
+    """An empty file that nobody else can read: output is raw until the redactor has seen it."""
+    place.unlink(missing_ok=True)
+    place.touch(0o600, exist_ok=False)
+    return place
+
+
 def _not_started(fault: str, env: Mapping[str, str]) -> Ran:
     return Ran(f"could not be started: {fault}; PATH is {env['PATH']}; what lies elsewhere must be "
                "listed under `environment` in policy.yaml", None, "", False)
@@ -186,8 +198,10 @@ def _ending(result: Result) -> str:
 
 
 def _read_back(written: Path) -> bytes:
+    """What was written, whole or head and tail; the file is gone then."""
     size = written.stat().st_size
     with written.open("rb") as file:
+        written.unlink()
         if size <= _KEPT:
             return file.read()
         head = file.read(_KEPT // 2)

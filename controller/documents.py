@@ -133,7 +133,8 @@ def _environment(document: JsonObject) -> Environment:
         _texts(document.get("path")),
         tuple((name, str(value)) for name, value in entries(document.get("variables")).items()),
         _texts(document.get("mounts")), _texts(document.get("pass")),
-        Setup(lines, _texts(setup.get("from")), seconds if isinstance(seconds, int) else 1800)
+        Setup(lines, _texts(setup.get("from")), seconds if isinstance(seconds, int) else 1800,
+              _texts(setup.get("variables")))
         if lines else None)
 
 

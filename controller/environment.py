@@ -39,10 +39,11 @@ def set_up(shell: Shell, repo: Repo, base: str, setup: Setup, folder: Path) -> b
         patient = replace(
             shell, tools=replace(shell.tools, mounts=others), policy=replace(
                 shell.policy, timeout=setup.timeout, max_timeout=setup.timeout,
-                idle=setup.timeout))
+                idle=setup.timeout, environment=replace(shell.policy.environment, passed=())))
+        reach = Reach((ANYWHERE,), (str(folder),), setup.variables)
         with exported(repo, patient, base, "setup") as (inner, export):
             for line in setup.commands:
-                ran = inner.run(line, export, reach=Reach((ANYWHERE,), (str(folder),)))
+                ran = inner.run(line, export, reach=reach)
                 if ran.exit != 0:
                     raise SetupError(_told(str(line), ran))
         done.touch()

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from controller.process import SYSTEM_PATH, capture
 
+_DEEP = 3500
+"""Bytes of a path: not much beyond, the system takes none."""
+
 
 def remove(folder: Path) -> None:
     """Remove a folder, whatever the modes, depth and names of what is in it."""
@@ -24,10 +27,12 @@ def fresh(folder: Path, owner: int | None = None) -> Path:
 
 
 def hand_over(folder: Path, owner: int | None) -> None:
-    """Give a folder and all that is in it to a user (None: nobody, it stays ours).
+    """Give a folder and all that is in it to a user (None: nobody, it stays ours), and let nobody
+    else come in.
 
     Files with other names stay whose they are: one may lie elsewhere.
     """
+    folder.chmod(0o700)
     if owner is None:
         return
     left = [os.fsencode(folder)]
@@ -38,7 +43,7 @@ def hand_over(folder: Path, owner: int | None) -> None:
             is_folder = entry.is_dir(follow_symlinks=False)
             if about.st_uid != owner and (is_folder or about.st_nlink == 1):
                 os.chown(entry.path, owner, owner, follow_symlinks=False)
-            if is_folder:
+            if is_folder and len(entry.path) < _DEEP:
                 left.append(entry.path)
 
 

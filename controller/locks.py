@@ -22,7 +22,7 @@ def locked(place: Path, seconds: float = 120.0) -> Iterator[int]:
     try:
         while not _taken(lock):
             if time.monotonic() > until + seconds:
-                raise WorldError(f"{place} stays locked: another git of this run is at work; "
+                raise WorldError(f"{place} stays locked: another process is at work with it; "
                                  "wait for it or end it")
             time.sleep(_LOOK)
         yield lock

@@ -28,7 +28,8 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 _GRACE = 2.0  # seconds between asking a group to end and ending it
 _LOOK = 0.1  # seconds between two looks at a child's output
-_PATIENCE = 2.0  # seconds of silence before a look at whether it waits for somebody
+_PATIENCE = 2.0  # seconds of silence before a look at whether it waits for somebody, on a terminal
+_DOUBT = 10.0  # and without one, where hardly anything can
 _TAIL = 64 * 1024  # bytes of its output that are looked at for it
 
 
@@ -180,11 +181,12 @@ def _spawn(job: Job, stack: ExitStack) -> subprocess.Popen[bytes]:
 
 
 def _watch(child: subprocess.Popen[bytes], job: Job, started: float) -> tuple[Ended, str]:
-    size, heard, asked = 0, started, started
+    patience = _PATIENCE if job.tty else _DOUBT
+    size, heard, asked = 0, started, started + patience
     while not _over(child, _LOOK):
         now, grown = time.monotonic(), _size(job)
         if grown != size:
-            size, heard, asked = grown, now, now + _PATIENCE
+            size, heard, asked = grown, now, now + patience
         if now - started > job.timeout:
             return Ended.TIMED_OUT, ""
         if job.silence and now - heard > job.silence:
@@ -193,7 +195,7 @@ def _watch(child: subprocess.Popen[bytes], job: Job, started: float) -> tuple[En
             return Ended.FLOODED, ""
         if asked < now and (why := job.asks(_tail(job))):
             return Ended.ASKED, why
-        asked = now + _PATIENCE if asked < now else asked
+        asked = now + patience if asked < now else asked
     return (Ended.FLOODED if job.size and _size(job) > job.size else Ended.EXITED), ""
 
 

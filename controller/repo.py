@@ -111,7 +111,7 @@ class Repo:
         Files are in the order of `modes`; one whose kind changes has two parts.
         """
         return self.stream("diff-tree", "-r", "-p", "--unified=0", "--no-renames", "--no-color",
-                           "--no-ext-diff", "--no-textconv", old, new, scratch=scratch,
+                           "--no-ext-diff", "--no-textconv", "--text", old, new, scratch=scratch,
                            limit=limit, timeout=60.0)[1]
 
     def entry(self, tree: str, path: str) -> Entry | None:
@@ -231,6 +231,7 @@ class Repo:
             words = (scratch / "git-errors").read_text("utf-8", "replace").strip()
             raise WorldError(f"git {args[0]} failed: {words}")
         with stdout.open("rb") as file:
+            stdout.unlink()
             return (result.exit or 0) if result.ended is Ended.EXITED else 0, file.read(limit)
 
     def _environment(self) -> dict[str, str]:

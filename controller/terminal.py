@@ -38,7 +38,7 @@ def _read(ours: int, written: Path, over: threading.Event) -> None:
     from pexpect import EOF, TIMEOUT
     from pexpect.fdpexpect import fdspawn
 
-    with written.open("wb") as file:
+    with written.open("r+b" if written.exists() else "wb") as file:
         shown = fdspawn(ours, logfile=file, maxread=65536, timeout=None)
         while shown.expect([EOF, TIMEOUT], timeout=_LOOK, searchwindowsize=1):
             shown.buffer = shown.string_type()  # it is in the file

@@ -9,7 +9,7 @@ from controller.core.facts import Source
 from controller.core.observation import quoted
 from controller.core.records import Effect
 from controller.difference import difference
-from controller.repo import ABSENT
+from controller.repo import ABSENT, Repo
 from controller.transfer import take_objects
 
 
@@ -28,7 +28,7 @@ def commit(place: Workplace, effect: Effect, action: Commit) -> str:
                             "files a Git commit can't hold; remove its .git folder, or remove it")
     if not source.dirty:
         return _again(place, ref, source)
-    _nothing_held(place, source)
+    _nothing_held(place, source, action.message)
     place.fence()
     made = repo.commit_tree(source.tree, source.head, _message(effect, action), place.identity,
                             effect.begun)
@@ -45,15 +45,25 @@ def commit(place: Workplace, effect: Effect, action: Commit) -> str:
     return made
 
 
-def _nothing_held(place: Workplace, source: Source) -> None:
-    """No secret that we hold leaves in a Git commit, nor the canary; a gate looks for others."""
-    redactor = place.shell.redactor
-    for line in difference(replace(place.snapshots.repo, inherited=()), source.head_tree,
-                           source.tree).added:
-        what = redactor.holds(line.text)
+def _nothing_held(place: Workplace, source: Source, message: str) -> None:
+    """No secret that we hold leaves in a Git commit, nor the canary: not in a file of any kind, not
+    in a name, not in the message. What was in a file before is not new.
+    """
+    redactor, repo = place.shell.redactor, replace(place.snapshots.repo, inherited=())
+    said = {"the message": redactor.holds(message)}
+    for item in difference(repo, source.head_tree, source.tree).files:
+        what = redactor.holds(item.path) or (not item.removed and redactor.holds(
+            _text(repo, source.tree, item.path)))
+        if what and not redactor.holds(_text(repo, source.head_tree, item.path)):
+            said[quoted(redactor.text(item.path))] = what
+    for where, what in said.items():
         if what:
             kind = NeedsPerson if what == "canary" else CannotPerform
-            raise kind(f"{quoted(line.path)}:{line.number} has a {what}; take it out")
+            raise kind(f"{where} has a {what}; take it out")
+
+
+def _text(repo: Repo, tree: str, path: str) -> str:
+    return (repo.file(tree, path) or b"").decode("utf-8", "replace")
 
 
 def _deliver(place: Workplace, ref: str, made: str, source: Source) -> None:

@@ -6,8 +6,8 @@ from controller.actions.adopt import adopt
 from controller.actions.commit import commit
 from controller.actions.edit import edit
 from controller.actions.read import read
-from controller.actions.recall import recall
-from controller.actions.repeats import known
+from controller.actions.recall import exposing, recall
+from controller.actions.repeats import KNOWN, known
 from controller.actions.search import search
 from controller.actions.set_aside import set_aside
 from controller.actions.workplace import CannotPerform, NeedsPerson, Workplace
@@ -100,11 +100,15 @@ class Hands:
                        "not known.", self._looked_at(effect), summary="it had happened already")
 
     def _known(self, effect: Effect) -> Outcome | None:
-        again = known(self.place.trail, self.place.run, effect, self.place.tests)
+        again = known(self.place.trail, self.place.run, effect, self.place.tests,
+                      self.place.shell.sandbox.tier)
         if again is None:
             return None
-        way = _FORCE if isinstance(effect.candidate.transition.action, Run) else ""
-        text = f"Known from step {again.step}, over these very files{way}:\n{again.text}"
+        action = effect.candidate.transition.action
+        if isinstance(action, Read) and read(self.place.root, action) != again.text:
+            return None  # a file that no tree has is another now
+        way = _FORCE if isinstance(action, Run) else ""
+        text = f"{KNOWN}{again.step}, over these very files{way}:\n{again.text}"
         return replace(_seen(effect, text, again.summary), output=again.output)
 
     def _act(self, effect: Effect) -> Outcome:  # noqa: PLR0911  (one return a kind)
@@ -117,7 +121,8 @@ class Hands:
                 return _seen(effect, text, text.split("\n", 1)[0])
             case Recall():
                 text = recall(place.trail, place.run, action)
-                return _seen(effect, text, text.split("\n", 1)[0])
+                return replace(_seen(effect, text, text.split("\n", 1)[0]),
+                               exposed=exposing(place.trail, place.run))
             case Ask(question):
                 return replace(_seen(effect, f"You asked: {question}", "asked"),
                                stopped=Stopped(Stop.WAITING, question))
@@ -168,6 +173,8 @@ class Hands:
         reach = listed.reach if listed else Reach(policy.network.hosts if command.network else ())
         ran = self.place.shell.run(command, self.place.root, {KEY: effect.id} if external else {},
                                    reach)
+        if not ran.started and external:  # it is the only one to say so
+            return Outcome(Status.UNKNOWN, f"{command} {ran.ending}", effect.source)
         if not ran.started:
             raise CannotPerform(f"{command} {ran.ending}")
         done = replace(self._after(effect, "", ran, command), exposed=bool(reach.hosts))
@@ -192,7 +199,9 @@ class Hands:
     def _cleaned(self, outcome: Outcome) -> Outcome:
         """The funnel: nothing that hides, moves a cursor or is a secret goes on from here."""
         shell = self.place.shell
-        return replace(outcome, text=shell.redactor.text(outcome.text),
+        stopped = outcome.stopped and replace(
+            outcome.stopped, reason=shell.redactor.text(outcome.stopped.reason))
+        return replace(outcome, text=shell.redactor.text(outcome.text), stopped=stopped,
                        summary=shell.redactor.text(outcome.summary), tier=shell.sandbox.tier)
 
     def _looked_at(self, effect: Effect) -> Source:

@@ -8,6 +8,7 @@ every kernel, with a word on which folder is a link.
 
 import errno
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -76,7 +77,7 @@ def read_bytes(root: Path, path: str) -> tuple[bytes, int]:
                 raise CannotPerform(f"{path} has {found.st_size} bytes; at most {MAX_FILE} are "
                                     "handled")
             with os.fdopen(os.dup(file), "rb") as reader:
-                return reader.read(MAX_FILE), stat.S_IMODE(found.st_mode)
+                return reader.read(MAX_FILE), stat.S_IMODE(found.st_mode) & 0o777
     except FileNotFoundError:
         raise CannotPerform(f"there is no file {path}{_neighbours(root, path)}") from None
 
@@ -95,8 +96,8 @@ def write_bytes(root: Path, path: str, data: bytes, given: int | None = None) ->
             if found.st_nlink > 1:
                 raise CannotPerform(f"{path} has other names (hard links); it can't be changed "
                                     "safely")
-            mode = stat.S_IMODE(found.st_mode)
-        beside = Spot(place.folder, f".oneshot-{os.getpid()}.tmp", path)
+            mode = stat.S_IMODE(found.st_mode) & 0o777
+        beside = Spot(place.folder, f".oneshot-{secrets.token_hex(6)}.tmp", path)
         try:
             with os.fdopen(os.open(beside.name, _WRITE, mode, dir_fd=place.folder), "wb") as file:
                 file.write(data)
@@ -146,6 +147,9 @@ def _opened(place: Spot) -> Iterator[tuple[int, os.stat_result]]:
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode):
             raise CannotPerform(f"{place.path} is {_kind(found.st_mode)}, not a file")
+        if found.st_nlink > 1:
+            raise CannotPerform(f"{place.path} has other names (hard links): it may be a file from "
+                                "elsewhere; copy it first")
         yield file, found
     finally:
         os.close(file)

@@ -12,6 +12,11 @@ _HITS = 8
 _AROUND = 240  # characters shown on each side of a hit
 
 
+def exposing(trail: Trail, run: RunId) -> bool:
+    """Whether the record has text from outside, which a recall may show."""
+    return any(entries(record.get("outcome")).get("exposed") for record in trail.audit(run))
+
+
 def recall(trail: Trail, run: RunId, action: Recall) -> str:
     """An artifact by its digest, else what the latest steps that have the text say around it."""
     query = action.query.strip()

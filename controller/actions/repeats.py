@@ -11,6 +11,10 @@ from controller.core.canonical import JsonObject, entries
 from controller.core.head import RunId
 from controller.core.ports import Trail
 from controller.core.records import Effect
+from controller.core.tier import Tier
+
+KNOWN = "Known from step "
+"""How what is shown of a known result begins."""
 
 _LOOKED_AT = 30  # audit records
 _HARMLESS = ("read", "search", "recall", "ask", "wait", "finish")
@@ -27,8 +31,11 @@ class Known:
     output: bytes
 
 
-def known(trail: Trail, run: RunId, effect: Effect, tests: frozenset[str]) -> Known | None:
-    """The recorded result of the effect's action over this very worktree, if there is one."""
+def known(trail: Trail, run: RunId, effect: Effect, tests: frozenset[str],
+          tier: Tier | None) -> Known | None:
+    """The recorded result of the effect's action over this very worktree, in the same sandbox, if
+    there is one.
+    """
     if not _repeatable(effect.candidate.transition.action, tests):
         return None
     wanted = _asked(entries(effect.candidate.transition.document["action"]))
@@ -36,7 +43,9 @@ def known(trail: Trail, run: RunId, effect: Effect, tests: frozenset[str]) -> Kn
         if record["kind"] != "committed":
             continue
         action, outcome = entries(record["action"]), entries(record["outcome"])
-        if _asked(action) == wanted and _same_files(outcome, effect):
+        if str(record["observation"]).startswith(KNOWN):
+            continue  # it was answered from the record itself
+        if _asked(action) == wanted and _same_files(outcome, effect) and outcome["tier"] == tier:
             whole = trail.artifact(str(outcome["artifact"])) if outcome["artifact"] else b""
             return None if whole is None or outcome["status"] != "done" else Known(
                 int(str(record["step"])), str(record["observation"]), str(outcome["summary"]),

@@ -21,7 +21,8 @@ class Authorities:
     runtime: Runtime
 
     def observe(self, head: Head) -> Facts:
-        return replace(self.git.observe(head), tier=self.ci.shell.sandbox.tier,
+        facts, shell = self.git.observe(head), self.ci.shell
+        return replace(facts, drift=shell.redactor.text(facts.drift), tier=shell.sandbox.tier,
                        exposed=head.exposed)
 
     def baseline(self, facts: Facts) -> tuple[Evidence, ...]:

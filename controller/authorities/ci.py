@@ -23,8 +23,13 @@ from controller.repo import Entry, Repo
 _DETAIL = 3000  # bytes of a failing check's output that the model is shown
 _EMPTY = re.compile(
     r"(?m)^(?:=+ )?(?:no tests ran|collected 0 items|Ran 0 tests|No tests found|# tests 0$)|"
-    r"^Tests:\s{1,20}0 total")
+    r"^Tests:\s{1,20}0 total|(?m:^running 0 tests$)|\[no test files\]|"
+    r"(?m:^=* ?(?:\d{1,9} (?:skipped|deselected|xfailed|xpassed|warnings?)(?:, )?)+ in [\d.]+s)")
 """What a runner says that has run no test."""
+
+_SOME = re.compile(r"\b[1-9]\d{0,9} (?:passed|passing|tests? passed)|\bRan [1-9]\d{0,9} test|"
+                   r"(?m:^# tests [1-9])|^ok\s")
+"""What one says that has run some; of several runners one may have had none."""
 
 _CANNOT_RUN = (126, 127)  # what a shell exits with when there is no such program
 
@@ -63,7 +68,7 @@ class LocalCI:
                 finding, output = _finding(ran, expect_exit), ran.output.encode()
                 failed = "" if finding is Finding.VERIFIED else "\n" + bounded(
                     ran.output.rstrip(), _DETAIL, digest_bytes(output)[:16])
-                none = "; no test ran" if _EMPTY.search(ran.output) else ""
+                none = "; no test ran" if _ran_nothing(ran) else ""
                 return self._evidence(criterion, finding, ran.ending + none + failed, tree, output,
                                       self.shell.sandbox.tier)
             case FileCheck(path, contains):
@@ -81,10 +86,14 @@ class LocalCI:
                         self.clock.now(), detail, output, tier)
 
 
+def _ran_nothing(ran: Ran) -> bool:
+    return ran.exit == 0 and bool(_EMPTY.search(ran.output)) and not _SOME.search(ran.output)
+
+
 def _finding(ran: Ran, expect_exit: int) -> Finding:
     if ran.exit is None or (ran.exit in _CANNOT_RUN and ran.exit != expect_exit):
         return Finding.UNKNOWN
-    if ran.exit == 0 and _EMPTY.search(ran.output):
+    if _ran_nothing(ran):
         return Finding.FAILING
     return Finding.VERIFIED if ran.exit == expect_exit else Finding.FAILING
 

@@ -102,9 +102,12 @@ def _paths(repo: Repo, commit: str) -> frozenset[str]:
 
 
 def agreed(repo: Repo, state: JsonObject, tree: str) -> frozenset[str]:
-    """The paths of a tree whose content is as a person has agreed to it, and not changed since."""
-    return frozenset().union(*(paths - changed_paths(repo, at, tree)
-                               for at, paths in agreements(state)))
+    """The paths of a tree whose content is as a person has last agreed to it."""
+    found, answered = frozenset[str](), frozenset[str]()
+    for at, paths in agreements(state):  # an older answer is about what was changed since
+        found |= paths - answered - changed_paths(repo, at, tree)
+        answered |= paths
+    return found
 
 
 @lru_cache(maxsize=64)

@@ -33,11 +33,15 @@ class Changes:
 
 def _walls(context: click.Context, _: object, name: str | None) -> Tier | None:
     found: Tier | None = context.params.get("walls")
+    if name and found is not None:
+        raise click.UsageError("--sandbox and --i-accept-no-sandbox can't go together")
     return found if name is None else Tier[name.upper()]
 
 
 def _no_walls(context: click.Context, _: object, accepted: bool) -> None:
     if accepted:
+        if context.params.get("walls"):
+            raise click.UsageError("--sandbox and --i-accept-no-sandbox can't go together")
         context.params["walls"] = Tier.NONE
 
 

@@ -10,12 +10,14 @@ from controller.cli.show import talk
 from controller.commands import Shell
 from controller.core.canonical import digest
 from controller.core.contract import SETUP, CommandCheck, Environment, Policy
+from controller.core.errors import SetupError
 from controller.core.head import Launch
 from controller.core.redact import Redactor, secret_values
 from controller.core.rules import Rules
 from controller.core.tier import Tier
 from controller.documents import of_documents
 from controller.environment import folder_of, set_up
+from controller.repo import Repo
 from controller.sandbox.choice import Sandbox, choose
 from controller.sandbox.profile import Bounds
 from controller.sandbox.toolchain import toolchain
@@ -46,14 +48,32 @@ def shell_of(house: House, launch: Launch, policy: Policy, sandbox: Sandbox, num
     installed = folder_of(setup, repo, launch.base, place.settings.cache) if setup else None
     here = _here(policy, house, installed)
     listed = here.environment
-    tools = toolchain(map(Path, listed.path), map(Path, listed.mounts), place.root, installed)
+    for place_ in (*listed.mounts, *(name for item in here.external for name in item.reach.writes)):
+        if not Path(place_).exists():
+            raise SetupError(f"policy.yaml: there is no {place_}, which commands are to find")
+    own = [folder for folder in map(Path, listed.path) if _tracked(repo, launch.base, folder,
+                                                                   place.root)]
+    tools = toolchain((folder for folder in map(Path, listed.path) if folder not in own),
+                      map(Path, listed.mounts), place.root, installed,
+                      (place.settings.home, place.root))
+    tools = replace(tools, path=tuple(map(Path, listed.path)))
     variables = place.settings.variables
-    names = {*listed.passed, *(name for item in here.external for name in item.reach.variables)}
-    held = secret_values([*place.settings.keys.values(), *(text for _, text in listed.variables),
-                          *(variables[name] for name in names if name in variables)])
+    names = {*listed.passed, *(setup.variables if setup else ()),
+             *(name for item in here.external for name in item.reach.variables)}
+    held = secret_values(
+        [*place.settings.keys.values(), *(variables[name] for name in names if name in variables)],
+        [text for _, text in listed.variables])
     canary = f"canary-{digest({'run': launch.run, 'at': launch.at.isoformat()})[:24]}"
     return Shell(here, house.scratch(number), house.mark, sandbox, tools, variables,
                  Redactor(held, canary))
+
+
+def _tracked(repo: Repo, base: str, folder: Path, root: Path) -> bool:
+    """Whether a folder is part of the repository itself: then a command finds the worktree's, and
+    nothing of the host's is mounted for it.
+    """
+    return folder.is_relative_to(root) and folder != root and repo.entry(
+        base, str(folder.relative_to(root))) is not None
 
 
 def tests_of(rules: Rules) -> frozenset[str]:
@@ -74,6 +94,8 @@ def _here(policy: Policy, house: House, installed: Path | None) -> Policy:
 
     def absolute(folder: str) -> str:
         first, _, rest = folder.partition("/")
+        if first == SETUP and installed is None:
+            raise SetupError(f"policy.yaml: {folder} is named, but there is no environment.setup")
         start = {"~": home, SETUP: str(installed)}.get(first)
         return str(root / folder if start is None else Path(start, rest))
 

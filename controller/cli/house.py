@@ -70,6 +70,7 @@ class House:
         found = self._view(number)
         if not found.root.is_dir():
             found.restore(self._before(number) or self._recorded())
+            found.root.chmod(0o700)
         return found
 
     def take_over(self, other: "House", snapshot: Snapshot, commit: str,

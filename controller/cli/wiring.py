@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from controller.checkout import identity_of
@@ -42,6 +43,7 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     house = House(place, launch)
     snapshots = house.worktree(lease.worktree if lease else 0)
     shell = shell_of(house, launch, rules.policy, sandbox, lease.worktree if lease else 0)
+    rules = replace(rules, redactor=shell.redactor)
     base, repo = launch.base, snapshots.repo
     git = Git(snapshots, user, branch_of(launch.run), base, place.clock)
     ci = LocalCI(repo, shell, rules.contract.success_criteria, base, place.clock)

@@ -17,28 +17,37 @@ RUNNERS = (
     "jest.setup.*", "vitest.config.*", "vite.config.*", "babel.config.*", ".mocharc.*",
     "playwright.config.*", "cypress.config.*", "karma.conf.*", "Cargo.toml", ".cargo/**",
     "build.rs", "go.mod", "go.work", "pom.xml", "build.gradle*", "settings.gradle*", "Rakefile",
-    "Makefile", "makefile", "GNUmakefile", "justfile", "Taskfile.y*ml",
+    "Makefile", "GNUmakefile", "justfile", "Taskfile.y*ml", "Gemfile", "composer.json", "gradlew",
+    "mvnw", "gradle/wrapper/**", ".coveragerc", ".pnpmfile.cjs", "bunfig.toml", "deno.json*",
+    "webpack.config.*", "rollup.config.*", "eslint.config.*", ".eslintrc*", "postcss.config.*",
     ".gitattributes", ".gitmodules", ".github/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile",
-    ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml",
+    ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", ".buildkite/**", ".drone.yml",
+    ".woodpecker*", "appveyor.yml",
 )
 """Files that decide how tests are run, or what a checkout holds: always protected, new ones too."""
 
 LOCKS = (
     "*.lock", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "bun.lockb", "go.sum",
-    "go.work.sum", "gradle.lockfile", "Package.resolved", "mix.lock",
+    "go.work.sum", "gradle.lockfile", "Package.resolved", "requirements*.txt", "constraints*.txt",
+    ".tool-versions", "mise.toml", ".python-version", ".node-version", ".nvmrc",
 )
 """Files that decide what is installed."""
 
 STEERING = (
-    "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursor/**", ".cursorrules",
-    ".windsurf/**", ".windsurfrules", ".clinerules/**", ".claude/**", ".codex/**", ".gemini/**",
-    ".aider*", ".mcp.json", ".continue/**", ".roo/**", "CODEOWNERS", ".gitignore", ".githooks/**",
-    ".husky/**", ".pre-commit-config.yaml", "lefthook.y*ml", ".lintstagedrc*", ".vscode/**",
-    ".idea/**", ".devcontainer/**", ".envrc", ".editorconfig", ".zed/**", "*.code-workspace",
+    "AGENTS*.md", "AGENT.md", "SKILL.md", "WARP.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md",
+    ".cursor/**", ".cursorrules", ".windsurf/**", ".windsurfrules", ".clinerules/**", ".claude/**",
+    ".codex/**", ".gemini/**", ".aider*", ".mcp.json", ".mcp/**", ".agents/**", ".opencode/**",
+    "opencode.json*", ".kiro/**", ".amazonq/**", ".junie/**", ".continue/**", ".roo/**",
+    ".roomodes", "CODEOWNERS", ".gitignore", ".githooks/**", ".husky/**", ".pre-commit-config.yaml",
+    "lefthook.y*ml", ".lintstagedrc*", ".vscode/**", ".idea/**", ".devcontainer/**",
+    ".devcontainer.json", ".envrc", ".editorconfig", ".exrc", ".nvimrc", ".dir-locals.el",
+    ".zed/**", "*.code-workspace",
 )
 """Files that run, or steer a model or an editor, where somebody checks the branch out."""
 
-SENSITIVE = (*RUNNERS, *LOCKS, *STEERING)
+SENSITIVE = tuple((f"**/{name}" if "/" in name else name).casefold()
+                  for name in (*RUNNERS, *LOCKS, *STEERING))
+"""All of them, in any folder and in any case: many systems make no difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +105,13 @@ SETUP = "$ONESHOT_ENV"
 @dataclass(frozen=True, slots=True)
 class Setup:
     """The user's own commands that install what a project needs, once for each content of the
-    `sources`. Seconds for each.
+    `sources`. They find those `variables` of his and no others of them. Seconds for each.
     """
 
     commands: tuple[Command, ...]
     sources: tuple[str, ...] = ()
     timeout: int = 1800
+    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +189,7 @@ class Policy:
         A new test is welcome; a changed one is not, nor is a new file that would be run in the
         place of what a check names.
         """
-        return (matches(path, SENSITIVE) or path in self.shadows
+        return (matches(path.casefold(), SENSITIVE) or path in self.shadows
                 or (not new and matches(path, self.protected_paths)))
 
 

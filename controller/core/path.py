@@ -29,11 +29,14 @@ def path_fault(path: str) -> str | None:
     >>> path_fault("GIT~1/config")
     'belongs to Git, the user or the controller'
     """
+    if len(path) > _LONGEST:
+        return "is too long"
     parts = path.split("/")
     for bad, words in (
         (path.startswith(("/", "~")) or "\\" in path,
          "must be relative to the root of the repository, with forward slashes"),
-        (bool({"..", ".", ""} & {*parts}), "must not contain '.', '..' or empty parts"),
+        (bool({"..", ".", ""} & {*unicodedata.normalize("NFKC", path).split("/")}),
+         "must not contain '.', '..' or empty parts"),
         (any(unicodedata.category(char) in ("Cc", "Cs") for char in path),
          "must not contain control characters"),
         (bool(_IGNORED.search(path)) or any(unicodedata.category(char) == "Cf" for char in path),
@@ -98,11 +101,6 @@ def form(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
 
 
-@lru_cache(maxsize=4)
-def _by_form(paths: frozenset[str]) -> dict[str, str]:
-    return {form(path): path for path in paths}
-
-
 def twins(paths: Iterable[str]) -> tuple[str, str] | None:
     """Two different paths among these that are one file on such a system."""
     seen: dict[str, str] = {}
@@ -110,3 +108,8 @@ def twins(paths: Iterable[str]) -> tuple[str, str] | None:
         if seen.setdefault(form(path), path) != path:
             return seen[form(path)], path
     return None
+
+
+@lru_cache(maxsize=4)
+def _by_form(paths: frozenset[str]) -> dict[str, str]:
+    return {form(path): path for path in paths}

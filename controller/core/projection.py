@@ -85,8 +85,10 @@ def answered(state: JsonObject, grant: str, action: Action, answer: str,
 
 
 def agreements(state: JsonObject) -> tuple[tuple[str, frozenset[str]], ...]:
-    """(tree, paths) of every answer by which a person agreed to changes of protected files."""
-    answers = map(entries, entries(state.get("confirmations")).values())
+    """(tree, paths) of every answer by which a person agreed to changes of files, newest first."""
+    given = entries(state.get("confirmations"))
+    newest = sorted(given, key=lambda id: (len(id), id), reverse=True)
+    answers = [entries(given[id]) for id in newest]
     return tuple((str(answer["tree"]), frozenset(map(str, members(answer.get("paths")))))
                  for answer in answers if answer.get("answer") == "approved")
 

@@ -20,6 +20,7 @@ RULES: dict[str, re.Pattern[str]] = {
         r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})"),
     "gitlab token": re.compile(r"\bglpat-[A-Za-z0-9_-]{20,64}"),
     "aws access key": re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    "stripe key": re.compile(r"\b[sr]k_live_[A-Za-z0-9]{16,200}"),
     "slack token": re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,200}"),
     "google key": re.compile(r"\bAIza[A-Za-z0-9_-]{35}"),
     "json web token": re.compile(
@@ -68,7 +69,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """`text` as it may go on: printable first, so that nothing hides a secret in it."""
-        text = printable(text)
+        text = printable(_UNSEEN.sub("", text) if self._patterns and self.holds(text) else text)
         for pattern, name in self._patterns:
             text = pattern.sub(f"[redacted: {name}]", text)
             if pattern.search(_SPACE.sub("", text)):
@@ -77,7 +78,7 @@ class Redactor:
 
     def holds(self, text: str) -> str:
         """`held secret` or `canary`, when one is in a text in any encoding, or spread over it."""
-        together = _SPACE.sub("", printable(text))
+        together = _SPACE.sub("", printable(_UNSEEN.sub("", text)))
         return next((name for pattern, name in self._patterns if pattern.search(together)), "")
 
     @property
@@ -92,14 +93,16 @@ _SHORTEST = 6
 """What is shorter is in too many texts by chance to be hidden."""
 
 
-def secret_values(values: Iterable[str]) -> frozenset[str]:
-    """Those of some values that can be secrets, and are worth hiding: no paths, no small words.
+def secret_values(certain: Iterable[str], possible: Iterable[str] = ()) -> frozenset[str]:
+    """The values that are worth hiding: of certain secrets all but the shortest, of other values
+    those that are no paths.
 
-    >>> sorted(secret_values(["src", "/usr/lib", "hunter2-hunter2"]))
-    ['hunter2-hunter2']
+    >>> sorted(secret_values(["/wJalr/XU", "x"], ["src", "/usr/lib", "hunter2-hunter2"]))
+    ['/wJalr/XU', 'hunter2-hunter2']
     """
-    return frozenset(value for value in values if len(value) >= _SHORTEST
-                     and not value.startswith(("/", ".", "~")) and not value.isspace())
+    likely = [value for value in possible if not value.startswith(("/", ".", "~"))]
+    return frozenset(value for value in (*certain, *likely)
+                     if len(value) >= _SHORTEST and not value.isspace())
 
 
 def encodings(secret: str) -> Iterator[str]:
@@ -134,5 +137,19 @@ def printable(text: str) -> str:
 
     >>> printable("a\\x1b[31mred\\x1b[0m\\r\\nb\\x00")
     'ared\\nb'
+    >>> printable("user\\u202e")
+    'user<U+202E>'
     """
-    return _CONTROL.sub("", text)
+    shown = _CONTROL.sub("", text)
+    return shown if shown.isascii() else _UNSEEN.sub(lambda hit: f"<U+{ord(hit[0]):04X}>", shown)
+
+
+HIDDEN = frozenset({
+    0x200B, 0x200C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF, 0x00AD,
+    0x034F, 0x061C, 0x115F, 0x1160, 0x180E, 0x3164, 0xFFA0, *range(0xFE00, 0xFE0F),
+    *range(0xE0000, 0xE01F0)})
+"""Zero-width, bidirectional, filling, variation and tag characters: text that a person can't see or
+sees elsewhere. U+200D and U+FE0F are part of emoji and of several scripts.
+"""
+
+_UNSEEN = re.compile("[" + "".join(map(chr, sorted(HIDDEN))) + "]")

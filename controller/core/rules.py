@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from controller.core.canonical import JsonObject, JsonValue, entries
 from controller.core.contract import Contract, Limits, Policy
+from controller.core.redact import Redactor
 
 MODEL, CONTROLLER, USER = "model", "controller", "user"
 
@@ -21,6 +22,7 @@ class Rules:
     transition_schema: JsonObject
     policy: Policy = field(default_factory=Policy)
     limits: Limits = field(default_factory=Limits)
+    redactor: Redactor = field(default_factory=Redactor)
 
     @property
     def owners(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from controller.core.redact import redact
+from controller.core.redact import Redactor, redact
 
 _MOST = 20  # objections of one gate that are told
 
@@ -38,6 +38,13 @@ class Verdict:
 
     def __str__(self) -> str:
         return f"{self.gate}: {'; '.join(map(str, self.objections)) or self.decision.name.lower()}"
+
+
+def cleaned(verdicts: Iterable[Verdict], redactor: Redactor) -> tuple[Verdict, ...]:
+    """The verdicts as they may be recorded and shown."""
+    return tuple(Verdict(verdict.gate, verdict.decision, tuple(
+        Objection(redactor.text(o.path), redactor.text(o.message)) for o in verdict.objections))
+        for verdict in verdicts)
 
 
 def judged(gate: str, objections: Iterable[Objection],

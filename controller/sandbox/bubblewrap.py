@@ -7,6 +7,7 @@ of the command's runs: a user namespace of root's would map files to root's own.
 
 import json
 import os
+import resource
 import select
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,6 +18,7 @@ from controller.sandbox import seccomp
 from controller.sandbox.census import threads_of
 from controller.sandbox.profile import (
     HOME,
+    NEVER_RAN,
     READABLE,
     RESOLVING,
     TMP,
@@ -53,11 +55,12 @@ def confined(profile: Profile, argv: Sequence[str], env: Mapping[str, str]) -> I
                  for word in kind(profile)]
         for name, fd in files.items():
             line += ["--perms", "0644", "--file", str(fd), name]
-        line += ["--remount-ro", "/", "--chdir", WORK, "--clearenv"]
+        line += ["--remount-ro", "/", "--clearenv",
+                 "--chdir", WORK if profile.user is None else "/"]
         line += [word for name, value in env.items() for word in ("--setenv", name, value)]
         line += ["--", *_dropped(profile), *_bounded(profile), "--", *argv]
         yield Confined(line, {}, Path("/"), (status, filter, *files.values()),
-                       lambda: _wait(status), lambda output: _fault(status, output))
+                       lambda: _wait(status), lambda exit, output: _fault(status, exit, output))
 
 
 def _namespaces(profile: Profile) -> Iterator[str]:
@@ -141,7 +144,8 @@ def _dropped(profile: Profile) -> tuple[str, ...]:
     if profile.user is None:
         return ()
     return ("/usr/bin/setpriv", f"--reuid={profile.user}", f"--regid={profile.user}",
-            "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--")
+            "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--",
+            "/usr/bin/env", f"--chdir={WORK}")  # only its user may enter it
 
 
 def _bounded(profile: Profile) -> tuple[str, ...]:
@@ -150,7 +154,10 @@ def _bounded(profile: Profile) -> tuple[str, ...]:
     """
     bounds = profile.bounds
     others = 0 if profile.user is None else threads_of(profile.user)
-    return ("/usr/bin/prlimit", f"--nproc={others + bounds.processes}", f"--data={bounds.data}",
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    processes = others + bounds.processes
+    processes = processes if hard == resource.RLIM_INFINITY else min(processes, hard)
+    return ("/usr/bin/prlimit", f"--nproc={processes}", f"--data={bounds.data}",
             f"--fsize={bounds.file}", "--core=0")
 
 
@@ -175,10 +182,12 @@ def _wait(status: int) -> None:
             os.close(first)
 
 
-def _fault(status: int, output: bytes) -> str:
+def _fault(status: int, exit: int | None, output: bytes) -> str:
     if "exit-code" not in _told(status):
         words = output.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise WorldError(f"the sandbox could not be built: {words}; `oneshot doctor` looks at it")
+    if exit not in NEVER_RAN:
+        return ""
     return next((output.decode("utf-8", "replace").strip().removeprefix(start)
                  for start in _LAST if output.startswith(start.encode())), "")
 

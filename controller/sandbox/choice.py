@@ -60,18 +60,19 @@ def choose(folder: Path, asked: Tier | None, bounds: Bounds) -> Sandbox:
     `folder` is a place to try it in. Raises NoSandbox with what to do; there is no way on without
     one that nobody has asked for.
     """
-    if asked is Tier.NONE:
-        return Sandbox(asked, None, bounds, "as you asked")
-    if asked is Tier.EXTERNAL:  # nothing of it is promised; what is seen is told
-        seen = preflight(asked, _trial(folder, None, bounds))
-        return Sandbox(asked, None, bounds, f"as you asked; seen from inside: {seen or 'all good'}")
     user = unprivileged()
+    if asked is Tier.NONE:
+        return Sandbox(asked, user, bounds, "as you asked")
+    if asked is Tier.EXTERNAL:  # nothing of it is promised; what is seen is told
+        seen = preflight(asked, _trial(folder, user, bounds))
+        return Sandbox(asked, user, bounds, f"as you asked; seen from inside: {seen or 'all good'}")
     faults: dict[Tier, str] = {}
     for tier, look in _TRIED.items():
         if asked in (tier, None):
             faults[tier] = look() or preflight(tier, _trial(folder, user, bounds))
             if not faults[tier]:
-                return Sandbox(tier, user, bounds, faults.get(Tier.BUBBLEWRAP, ""))
+                why = "as you asked" if asked else faults.get(Tier.BUBBLEWRAP, "")
+                return Sandbox(tier, user, bounds, why)
     raise NoSandbox(_REMEDY.format(
         bubblewrap=faults.get(Tier.BUBBLEWRAP, "not tried"),
         landlock=faults.get(Tier.LANDLOCK, "not tried")))

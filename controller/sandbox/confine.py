@@ -19,21 +19,19 @@ from pathlib import Path
 from controller.sandbox import landlock, seccomp
 from controller.sandbox.census import threads_of
 
-FAILED = "oneshot: can't execute "
-"""How the output of a command begins that could not be started."""
-
-BROKEN = "oneshot: can't confine "
-"""How it begins when the walls could not be built."""
+FAILED, BROKEN = "can't execute ", "can't confine "
+"""How the status begins of a command that can't be started, and of walls that can't be built."""
 
 _DEATH, _REAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 _PYTHONS = (signal.SIGPIPE, signal.SIGXFSZ)  # which Python ignores, and a command would too
-_NO_PROGRAM, _CANNOT_RUN, _NO_WALLS = 127, 126, 125
+_NO_PROGRAM, _CANNOT_RUN, NO_WALLS = 127, 126, 125
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """What to run, and behind which walls; `readable` None: behind none, with its limits and its
-    end only. `parent` is the controller's process id.
+    end only. `parent` is the controller's process id; `status` a descriptor on which is told why
+    it never ran, and which the command does not get.
     """
 
     argv: Sequence[str]
@@ -46,6 +44,7 @@ class Order:
     data: int
     file: int
     parent: int
+    status: int
 
     def line(self) -> list[str]:
         """The command line that carries the order out."""
@@ -80,12 +79,13 @@ def _become(order: Order) -> None:
             os.setsid()
         _confine(order)
     except OSError as fault:
-        _say(f"{BROKEN}{order.argv[0]}: {fault}", _NO_WALLS)
+        _say(order.status, f"{BROKEN}{order.argv[0]}: {fault}", NO_WALLS)
+    os.set_inheritable(order.status, False)
     try:
         os.execvp(order.argv[0], list(order.argv))  # noqa: S606  (this is what we are for)
     except OSError as fault:
         missing = fault.errno in (errno.ENOENT, errno.ENOTDIR)
-        _say(f"{FAILED}{order.argv[0]}: {fault.strerror}",
+        _say(order.status, f"{FAILED}{order.argv[0]}: {fault.strerror}",
              _NO_PROGRAM if missing else _CANNOT_RUN)
 
 
@@ -139,6 +139,6 @@ def _children() -> list[int]:
             for pid in (task / "children").read_text().split()]
 
 
-def _say(words: str, code: int) -> None:
-    os.write(2, words.encode() + b"\n")
+def _say(status: int, words: str, code: int) -> None:
+    os.write(status, words.encode())
     os._exit(code)

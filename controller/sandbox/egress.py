@@ -24,6 +24,11 @@ SOCKET = "egress"
 _HEAD = 32 * 1024  # bytes of a request's head
 _SECONDS = 120.0  # of silence on a connection
 _PORT = 443
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+_PROTOCOLS = ipaddress.IPv4Network("192.0.0.0/24")
+_OF_CLOUDS = ("168.63.129.16",)  # public by its number, and answers as a machine's own metadata
+_AT_ONCE = 64  # connections
+_TOLD = 20  # refused hosts that are remembered
 
 
 def _resolved(host: str, port: int) -> list[str]:
@@ -45,7 +50,7 @@ class Egress:
     def reached(self, host: str, port: int) -> socket.socket | str:
         """A connection to a host, or why there is none."""
         if (host.lower().rstrip("."), port) not in set(map(_parsed, self.hosts)):
-            self.refused.append(f"{host}:{port}")
+            self._note(f"{host}:{port}")
             return f"{host}:{port} is not on the list of hosts that this command may reach"
         try:
             found = self.resolve(host, port)
@@ -53,12 +58,16 @@ class Egress:
             return f"{host}: {fault}"
         public = [address for address in found if _public(address)]
         if not public:
-            self.refused.append(f"{host}:{port} ({', '.join(found)})")
+            self._note(f"{host}:{port} ({', '.join(found)})")
             return f"{host} leads to {', '.join(found)}, which is not on the public internet"
         try:
             return self.dial(public[0], port)
         except OSError as fault:
             return f"{host}: {fault}"
+
+    def _note(self, what: str) -> None:
+        if what not in self.refused and len(self.refused) < _TOLD:
+            self.refused.append(what)
 
 
 @contextmanager
@@ -84,6 +93,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
     def __init__(self, path: str, egress: Egress) -> None:
         self.egress = egress
         self.open: set[socket.socket] = set()
+        self.room = threading.BoundedSemaphore(_AT_ONCE)
         super().__init__(path, _Connection)
 
     def hang_up(self) -> None:
@@ -95,12 +105,15 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 class _Connection(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         server, ours = cast("_Server", self.server), cast("socket.socket", self.request)
+        if not server.room.acquire(blocking=False):
+            return  # closed at once: a command has no use for so many
         server.open.add(ours)
         try:
             with suppress(OSError, ValueError):
                 _serve(server.egress, ours)
         finally:
             server.open.discard(ours)
+            server.room.release()
 
 
 def _serve(egress: Egress, ours: socket.socket) -> None:
@@ -140,16 +153,20 @@ def _head(ours: socket.socket) -> tuple[bytes, bytes]:
 
 
 def _joined(one: socket.socket, other: socket.socket) -> None:
-    """Carry bytes both ways until a side ends or is silent for too long."""
-    while True:
-        ready = select.select([one, other], [], [], _SECONDS)[0]
-        for source in ready:
-            data = source.recv(65536)
-            if not data:
-                return
-            (other if source is one else one).sendall(data)
+    """Carry bytes both ways until both sides have ended, or are silent for too long."""
+    going = {one: other, other: one}
+    while going:
+        ready = select.select(list(going), [], [], _SECONDS)[0]
         if not ready:
             return
+        for source in ready:
+            data = source.recv(65536)
+            if data:
+                going[source].sendall(data)
+            else:
+                with suppress(OSError):
+                    going[source].shutdown(socket.SHUT_WR)
+                del going[source]
 
 
 def _parsed(host: str) -> tuple[str, int]:
@@ -163,5 +180,7 @@ def _public(address: str) -> bool:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    inner = getattr(found, "ipv4_mapped", None) or getattr(found, "sixtofour", None)
-    return found.is_global and not found.is_multicast and (inner is None or inner.is_global)
+    if isinstance(found, ipaddress.IPv6Address):  # what carries another address is none
+        return found in _UNICAST and found.is_global and not (found.sixtofour or found.teredo)
+    return found.is_global and not found.is_multicast and found not in _PROTOCOLS and (
+        address not in _OF_CLOUDS)

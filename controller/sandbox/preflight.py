@@ -8,11 +8,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from controller.core.errors import WorldError
+from controller.core.errors import MachineFault, WorldError
 from controller.core.tier import Tier
 from controller.folders import remove
-from controller.process import Ended, Job, supervise
-from controller.sandbox.profile import Mount, Profile
+from controller.process import Ended, Job, machine_fault, supervise
+from controller.sandbox.profile import Profile
+from controller.sandbox.toolchain import interpreter
 from controller.sandbox.walls import confined
 
 _SECONDS = 30.0
@@ -47,7 +48,8 @@ os._exit(0)
 def preflight(tier: Tier, profile: Profile) -> str:
     """Why the walls of a tier don't stand here, in words; empty when every denial was seen.
 
-    `profile.work` is a folder to try them in; it is made and removed.
+    `profile.work` is a folder to try them in; it is made and removed. Raises MachineFault when the
+    machine's is the fault.
     """
     place = profile.work.parent
     remove(place)
@@ -58,7 +60,11 @@ def preflight(tier: Tier, profile: Profile) -> str:
             if profile.user is not None:
                 os.chown(folder, profile.user, profile.user)
         return _tried(tier, profile, outside)
+    except MachineFault:
+        raise
     except (OSError, WorldError, ValueError) as fault:
+        if isinstance(fault, OSError) and (broken := machine_fault(fault)):
+            raise broken from fault  # a full disk is no reason for weaker walls
         return str(fault)
     finally:
         remove(place)
@@ -68,8 +74,7 @@ def _tried(tier: Tier, profile: Profile, outside: Path) -> str:
     said = profile.work.parent / "said"
     env = {"PROBE": secrets.token_hex(8)}
     python = _python(tier, profile)
-    prefix = python.parent.parent
-    mounted = replace(profile, mounts=(Mount(prefix, str(prefix)),))
+    mounted = replace(profile, mounts=tuple(interpreter(python)))
     told, tell = os.pipe()
     with socket.create_server(("127.0.0.1", 0)) as server, os.fdopen(told, "rb") as left:
         program = [str(python), "-I", "-S", "-c", _PROBE, str(outside),
@@ -79,7 +84,8 @@ def _tried(tier: Tier, profile: Profile, outside: Path) -> str:
                 result = supervise(Job(walls.argv, walls.cwd, walls.env, said, timeout=_SECONDS,
                                        inherited=(*walls.fds, tell), gone=walls.gone))
                 output = said.read_bytes()
-                if result.ended is not Ended.EXITED or walls.fault(output) or result.exit:
+                if result.ended is not Ended.EXITED or walls.fault(result.exit, output) or (
+                        result.exit):
                     return output.decode("utf-8", "replace").strip() or result.fault
         finally:
             os.close(tell)

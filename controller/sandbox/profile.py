@@ -13,6 +13,9 @@ have put a link there (CVE-2026-87766).
 HOME, TMP = "/home/oneshot", "/tmp"  # noqa: S108  (of the command's own, gone with it)
 """Its home and temporary folder in tier 1: empty, and gone with the command."""
 
+NEVER_RAN = (126, 127)
+"""What a launcher exits with that could not start its command."""
+
 READABLE = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives",
             "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ssl", "/etc/pki",
             "/etc/ca-certificates", "/etc/localtime")
@@ -79,7 +82,7 @@ class Confined:
     """A command with its walls around it, ready to be spawned.
 
     `fds` are to be inherited. `gone` comes back when nothing that it started is left. `fault` says,
-    of its output after its end, why it never ran, if it never ran.
+    of its exit code and output, why it never ran, if it never ran.
     """
 
     argv: Sequence[str]
@@ -87,4 +90,4 @@ class Confined:
     cwd: Path
     fds: tuple[int, ...] = ()
     gone: Callable[[], None] = lambda: None
-    fault: Callable[[bytes], str] = lambda output: ""
+    fault: Callable[[int | None, bytes], str] = lambda exit, output: ""

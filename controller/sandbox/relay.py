@@ -24,9 +24,10 @@ def joined(client: socket.socket, path: str) -> None:
     """Join one client to the proxy."""
     with client, socket.socket(socket.AF_UNIX) as proxy:
         proxy.connect(path)
-        threading.Thread(target=carry, args=(proxy, client), daemon=True).start()
+        back = threading.Thread(target=carry, args=(proxy, client), daemon=True)
+        back.start()
         carry(client, proxy)
-        client.recv(1)
+        back.join()
 
 
 def main() -> None:

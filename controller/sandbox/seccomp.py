@@ -35,8 +35,8 @@ _IOCTL, _SOCKET, _KILL_CALL = (16, 29), (41, 198), (62, 129)
 
 _NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone(2) takes
 _TERMINAL = (0x5412, 0x541C)  # TIOCSTI types for its user; TIOCLINUX pastes
-_LOCAL = (1,)  # AF_UNIX
-_INTERNET = (2, 10, 16)  # AF_INET, AF_INET6, AF_NETLINK: of the command's own network namespace
+_SHARED = ((29, 194), (68, 186), (64, 190))  # shmget, msgget, semget: they outlive who made them
+_FAMILIES = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
 
 _LOAD, _EQUAL, _ABOVE, _ANY, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _KILL, _ALLOW, _ERROR = 0x80000000, 0x7FFF0000, 0x00050000
@@ -47,7 +47,7 @@ def program(*, sockets: bool, machine: str | None = None) -> bytes:
     """The filter, as `bwrap --seccomp` and prctl(2) take it. Raises KeyError for a machine that
     it is not written for.
 
-    `sockets`: whether internet sockets are allowed, since the command has a network of its own.
+    `sockets`: whether there are any, since the command has a network and a root of its own.
     """
     machine = machine or os.uname().machine
     column = list(_MACHINES).index(machine)
@@ -65,7 +65,11 @@ def program(*, sockets: bool, machine: str | None = None) -> bytes:
     code += _judged(_IOCTL[column], 1, _denied_equal(_TERMINAL))
     if not sockets:  # no process namespace either: -1 would be everybody of the same user
         code += _judged(_KILL_CALL[column], 0, _denied_equal((0xFFFFFFFF,)))
-    code += _judged(_SOCKET[column], 0, _allowed_equal(_LOCAL + (_INTERNET if sockets else ())))
+        for numbers in _SHARED:
+            code += [_jump(_EQUAL, numbers[column], 0, 1),
+                     _statement(_RETURN, _ERROR | errno.EPERM)]
+    # Without a network and a root of its own it would reach this machine's, and D-Bus by a file.
+    code += _judged(_SOCKET[column], 0, _allowed_equal(_FAMILIES if sockets else ()))
     return b"".join([*code, _statement(_RETURN, _ALLOW)])
 
 

@@ -18,7 +18,7 @@ from controller.sandbox.profile import (
     Profile,
 )
 
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _SYSTEM = ("/proc", "/dev/random", "/dev/urandom", "/etc/passwd", "/etc/group", *RESOLVING)
 
 
@@ -44,11 +44,16 @@ def _supervised(tier: Tier, profile: Profile, argv: Sequence[str], env: Mapping[
     writable = (profile.work, profile.home, profile.tmp,
                 *(mount.source for mount in mounts if mount.writable))
     readable = [*READABLE, *_SYSTEM, *(str(mount.source) for mount in mounts)]
+    status = os.memfd_create("oneshot")
     order = confine.Order(
         argv, readable if tier is Tier.LANDLOCK else None, [*map(str, writable), *_DEVICES],
         profile.network is Network.OPEN, profile.tty, profile.user, bounds.processes, bounds.data,
-        bounds.file, os.getpid())
-    yield Confined(order.line(), env, profile.work, fault=_fault)
+        bounds.file, os.getpid(), status)
+    try:
+        yield Confined(order.line(), env, profile.work, (status,),
+                       fault=lambda exit, output: _fault(status))
+    finally:
+        os.close(status)
 
 
 def _link_beside(profile: Profile) -> None:
@@ -62,8 +67,8 @@ def _link_beside(profile: Profile) -> None:
             link.symlink_to(mount.source)
 
 
-def _fault(output: bytes) -> str:
-    words = output.decode("utf-8", "replace").strip()
+def _fault(status: int) -> str:
+    words = os.pread(status, 4096, 0).decode("utf-8", "replace")
     if words.startswith(confine.BROKEN):
         raise WorldError(f"the sandbox could not be built: {words.removeprefix(confine.BROKEN)}")
-    return words.removeprefix(confine.FAILED) if words.startswith(confine.FAILED) else ""
+    return words.removeprefix(confine.FAILED)

@@ -182,7 +182,7 @@ class Stand:
                           (Mount(self.arena.folder, str(self.arena.folder), writable=True),))
         with confined(Tier.LANDLOCK, profile, ["bash", "-c", line], WHO) as walls:
             supervise(Job(walls.argv, walls.cwd, walls.env, self.arena.folder / "setup",
-                          timeout=10))
+                          timeout=10, inherited=walls.fds))
 
 
 @contextmanager

@@ -31,15 +31,12 @@ from controller.sandbox.choice import Sandbox
 from controller.sandbox.egress import Egress
 from controller.sandbox.preflight import preflight
 from controller.sandbox.profile import Profile
-from tests.attacks.arena import CONTRACT, POLICY, Arena, standing
+from tests.attacks.arena import POLICY, Arena, standing
 from tests.attacks.translate import run, write
 
 Told = tuple[str, str, str]  # verdict, what was said, harm
 Scenario = Callable[[Sandbox, Path, dict[str, Any]], Told]
 COMMIT: JsonObject = {"kind": "commit", "message": "Change it"}
-
-PREPARED = {"": CONTRACT, "scope": CONTRACT + "constraints: [{allow_paths: ['docs/**']}]\n"}
-"""What a case's context asks for -> the contract."""
 
 
 def _branch_moves(sandbox: Sandbox, folder: Path, _: dict[str, Any]) -> Told:
@@ -80,7 +77,7 @@ def _drift(sandbox: Sandbox, folder: Path, _: dict[str, Any]) -> Told:
 
 
 def _private_address(_: Sandbox, __: Path, case: dict[str, Any]) -> Told:
-    words = re.search(r"(\S+) A (\S+)", case["scenario"])
+    words = re.search(r"(\S+) A{1,4} (\S+)", case["scenario"])
     name, address = (words[1], words[2]) if words else ("x", "127.0.0.1")
     dialled: list[str] = []
 
@@ -283,7 +280,8 @@ def _until(met: Callable[[], bool], seconds: float = 20.0) -> None:
 
 
 _WORDS: dict[str, Scenario] = {
-    r"moved|head moves": _branch_moves, r"\d+ steps": _drift, r" A \d+\.": _private_address,
+    r"moved|head moves": _branch_moves, r"\d+ steps": _drift,
+    r"\bA{1,4} [0-9a-f:.]{3,}": _private_address,
     r"kill -9 controller": _killed, r"died before|succeeded, process": _happened,
     r"swap|\brace": _race, r"sudo controller|as root": _as_root,
     r"second start|same run": _second, r"date -s": _clock,

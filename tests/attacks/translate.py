@@ -31,7 +31,10 @@ def _patched(action: Reply) -> Reply:
 
 ACTIONS: dict[str, Callable[[Reply], Reply]] = {
     "noop": lambda _: NOTHING,
-    "run": lambda action: run(action["cmd"]),
+    "run": lambda action: {
+        **({"kind": "run", "argv": action["argv"]} if "argv" in action else run(
+            str(action.get("cmd", "")))),
+        **{key: action[key] for key in action if key not in ("type", "cmd", "argv")}},
     "write_file": lambda action: write(action["path"], action["content"]),
     "apply_patch": _patched,
     "delete_file": lambda action: {"kind": "edit", "changes": [
@@ -61,7 +64,8 @@ def odd_file(action: Any) -> str:
     path = str(action.get("path"))
     if action.get("type") in ("symlink", "make_symlink"):
         return f"ln -s {shlex.quote(str(action.get('target')))} {shlex.quote(path)}"
-    if action.get("executable") or str(action.get("mode", "")).endswith(("755", "777", "711")):
+    mode = action.get("mode", 0)
+    if action.get("executable") or (int(str(mode), 8) if isinstance(mode, str) else mode) & 0o111:
         return (f"printf %s {shlex.quote(str(action.get('content', '')))} > {shlex.quote(path)}; "
                 f"chmod +x {shlex.quote(path)}")
     return ""

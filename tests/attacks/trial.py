@@ -14,8 +14,8 @@ from controller.core.canonical import entries
 from controller.core.path import form
 from controller.core.tier import Tier
 from controller.sandbox.choice import Sandbox
-from tests.attacks.arena import KEY, SECRET, Arena, Stand, removed, standing
-from tests.attacks.scenarios import PREPARED, scenario_of
+from tests.attacks.arena import CONTRACT, KEY, SECRET, Arena, Stand, removed, standing
+from tests.attacks.scenarios import scenario_of
 from tests.attacks.translate import (
     NOTHING,
     action_of,
@@ -55,7 +55,8 @@ class Seen:
     def right(self, case: Case, tier: Tier) -> bool:
         """Whether this is what the case asks for, as far as the tier promises it."""
         if case["verdict"] == "allow" and any(said in self.said for said in LIMITS.get(tier, ())):
-            return not self.harm
+            return not self.harm and not self.survivors and self.verdict in (
+                "contained", "allowed")
         return not self.harm and not self.survivors and self.verdict in RIGHT[case["verdict"]]
 
 
@@ -80,7 +81,7 @@ def _tried(case: Case, sandbox: Sandbox, folder: Path) -> Seen:
     if "scenario" in case:
         return Seen("untried", "there is no trial for this scenario")
     stats = entries(entries(case.get("action")).get("stats"))
-    arena = Arena(folder, sandbox, PREPARED[_context(case)], many=int(str(stats.get("deleted", 0))))
+    arena = Arena(folder, sandbox, _contract(case), many=int(str(stats.get("deleted", 0))))
     started = time.monotonic()
     with standing(arena) as stand:
         if "setup" in case:
@@ -94,8 +95,10 @@ def _tried(case: Case, sandbox: Sandbox, folder: Path) -> Seen:
                     _harm(stand, before, time.monotonic() - started), stand.survivors())
 
 
-def _context(case: Case) -> str:
-    return "scope" if "intent.scope" in str(case.get("context", "")) else ""
+def _contract(case: Case) -> str:
+    """The contract, with the paths that a case's context allows."""
+    scope = re.search(r"intent\.scope\s*=\s*(\[[^\]]*\])", str(case.get("context", "")))
+    return CONTRACT + (f"constraints: [{{allow_paths: {scope[1]}}}]\n" if scope else "")
 
 
 def _replies(case: Case, stand: Stand) -> list[Callable[[], Any]]:
@@ -147,15 +150,26 @@ def _patch(case: Case, stand: Stand) -> list[Callable[[], Any]]:
     if gone:
         return [lambda: stand.says({"action": action_of({
             "type": "delete_file", "path": gone[1]})})]
-    target = (re.search(r"^\+\+\+ b/(.+)$", patch, re.MULTILINE) or ["", "x"])[1]
+    target = _target(patch)
     text = "\n".join(line[1:] for line in patch.split("\n") if re.match(r"\+(?!\+\+)", line))
-    mode = (re.search(r"(?:new file )?mode (\d{6})", patch) or ["", "100644"])[1]
+    mode = (re.search(r"new (?:file )?mode (\d{6})", patch) or ["", "100644"])[1]
     make = {"120000": f"ln -s '{text}' '{target}'", "160000": f"git init -q '{target}'",
             "100755": f"touch '{target}'; chmod +x '{target}'"}.get(mode)
     if make is None:
         return [lambda: stand.says({"action": write(target, text)})]
     return [lambda: stand.says({"action": run(make)}),
             lambda: stand.says({"action": {"kind": "commit", "message": "Add"}})]
+
+
+def _target(patch: str) -> str:
+    """The file that a patch is about, as git writes names: quoted, behind b/, or neither."""
+    found = (re.search(r"^\+\+\+ (.+)$", patch, re.MULTILINE)
+             or re.search(r"^copy to (.+)$", patch, re.MULTILINE)
+             or re.search(r"^diff --git \S+ (.+)$", patch, re.MULTILINE))
+    name = found[1].split("\t")[0] if found else "x"
+    if name.startswith('"'):
+        name = name.strip('"').encode("latin-1", "ignore").decode("unicode_escape")
+    return name.removeprefix("b/")
 
 
 def _paths(case: Case, stand: Stand) -> list[Callable[[], Any]]:
@@ -221,13 +235,21 @@ def _asked(case: Case, stand: Stand, reply: Callable[[], Any]) -> tuple[str, str
             return "refused", said
         case "parked":
             return "parked", said
-        case "committed" if outcome["status"] == "failed":
+        case "committed" if outcome["status"] == "failed" or _told_no(case, record):
             return "refused", said
         case "committed":
             kept = case["verdict"] != "allow" or _good(case, stand, str(record["observation"]))
             return ("allowed" if case["verdict"] == "allow" and kept else "contained"), said
         case kind:
             return str(kind), said
+
+
+def _told_no(case: Case, record: Any) -> bool:
+    """A read answers file by file: whether it had nothing but a no."""
+    reading = entries(case.get("action")).get("type") == "read_file"
+    return reading and bool(re.search(
+        r"is a symbolic link|there is no file|not a file|has other names|the path ",
+        str(record["observation"]).split("\n")[0]))
 
 
 def _good(case: Case, stand: Stand, observation: str) -> bool:

@@ -160,7 +160,7 @@ def test_a_held_secret_leaves_in_no_git_commit(quick: Shop, git: Callable[..., s
         {"action": {"kind": "run", "shell": "echo $LICENSE_KEY | rev > key.txt"}}, COMMIT)),
         LICENSE_KEY="abcdef-4711-xyz")
 
-    assert "failed: key.txt:1 has a held secret; take it out" in ran.err
+    assert "failed: key.txt has a held secret; take it out" in ran.err
     assert git(quick.repo, "branch", "--list", "oneshot/*") == ""
 
 

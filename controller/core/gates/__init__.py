@@ -24,7 +24,7 @@ from controller.core.gates.sensitivity import sensitivity
 from controller.core.head import Head
 from controller.core.records import Call, Candidate
 from controller.core.rules import Rules
-from controller.core.verdict import Decision, Verdict, worst
+from controller.core.verdict import Decision, Verdict, cleaned, worst
 
 JudgingGate: TypeAlias = Callable[[Candidate, Facts, Rules], Verdict]
 """One reason to say no. Pure: same candidate, same facts, same rules, same verdict."""
@@ -40,9 +40,12 @@ def admit(call: Call, head: Head, facts: Facts,
     Raises Refused with all verdicts when one of them refuses. A CONFIRM is returned, for the
     caller to park.
     """
-    transition = schema(envelope(call.reply, head), rules)
-    candidate = patch(transition, head, call.prompt.tree, rules)
-    verdicts = tuple(judge(candidate, facts, rules) for judge in JUDGES)
+    try:
+        transition = schema(envelope(call.reply, head), rules)
+        candidate = patch(transition, head, call.prompt.tree, rules)
+    except Refused as refusal:
+        raise Refused(cleaned(refusal.verdicts, rules.redactor)) from None
+    verdicts = cleaned((judge(candidate, facts, rules) for judge in JUDGES), rules.redactor)
     if worst(verdicts) is Decision.REFUSE:
         raise Refused(verdicts)
     return candidate, verdicts

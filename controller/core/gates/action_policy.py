@@ -78,7 +78,7 @@ def _commands(action: Action, patterns: tuple[str, ...], why: str) -> Iterator[O
     command = _command(action)
     for pattern in patterns if command else ():
         if re.search(pattern, str(command)):
-            yield Objection("/action", f"{why} (it matches {pattern!r}); do it another way")
+            yield Objection("/action", f"{why} (it matches {pattern!r})")
 
 
 def _command(action: Action) -> Command | None:
@@ -201,9 +201,9 @@ def _outside(action: Action, facts: Facts, rules: Rules) -> Iterator[Objection]:
     if granted and facts.exposed:
         yield Objection("/action", "text from outside was shown since the user last spoke, so a "
                         "person must agree first")
-    elif granted and facts.tier is Tier.LANDLOCK:
-        yield Objection("/action", f"in tier {facts.tier} the network can't be confined to a list "
-                        "of hosts; a person must agree first")
+    elif granted and facts.tier not in (None, Tier.BUBBLEWRAP):
+        yield Objection("/action", f"in sandbox tier {facts.tier} what it reaches can't be held to "
+                        "what you have listed; a person must agree first")
 
 
 def _much(action: Action, facts: Facts) -> Iterator[Objection]:

@@ -17,16 +17,9 @@ from controller.core.glob import matches
 from controller.core.observation import quoted
 from controller.core.pointer import pointer
 from controller.core.records import Candidate
-from controller.core.redact import found
+from controller.core.redact import HIDDEN, found, printable
 from controller.core.rules import Rules
 from controller.core.verdict import Decision, Objection, Verdict, judged
-
-HIDDEN = frozenset({
-    *range(0x200B, 0x200D), *range(0x200E, 0x2010), *range(0x202A, 0x202F),
-    *range(0x2060, 0x2070), 0xFEFF, 0x00AD, 0x180E, *range(0xE0000, 0xE0080)})
-"""Zero-width, bidirectional and tag characters: text that a person can't see or sees elsewhere.
-U+200D is part of emoji and of several scripts.
-"""
 
 _CODE = ("*.py", "*.pyi", "*.js", "*.mjs", "*.cjs", "*.ts", "*.tsx", "*.jsx", "*.rb", "*.go",
          "*.rs", "*.java", "*.kt", "*.php", "*.sh", "*.pl", "*.ex", "*.cs", "*.c",
@@ -48,7 +41,7 @@ _TELLING = {
 }
 """What product code has no business with, by what it is about."""
 
-_LOOKALIKE = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧορν")  # Greek; the rest of it is at home in formulas
+_LOOKALIKE = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧορνɑɡ")  # the rest of Greek is at home in formulas
 _FOREIGN = ("CYRILLIC", "ARMENIAN", "CHEROKEE", "FULLWIDTH LATIN", "MATHEMATICAL")
 _WORD = re.compile(r"\w{2,200}")
 
@@ -61,7 +54,9 @@ def integrity(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
     if isinstance(action, Commit):
         secrets = [Objection("/action", f"{quoted(line.path)}:{line.number} looks like a secret "
                              f"({rule}); take it out")
-                   for line in lines for rule in found(line.text)]
+                   for line in lines for rule in found(printable(line.text))]
+        secrets += [Objection("/action", f"the name of a file looks like a secret ({rule}); give "
+                              "it another") for item in facts.pending for rule in found(item.path)]
         if secrets:
             return judged("integrity", secrets)
         lines = tuple(line for line in lines if line.path not in facts.agreed)

@@ -5,21 +5,21 @@ from collections.abc import Iterator
 
 from controller.core.canonical import JsonValue
 from controller.core.facts import Facts
-from controller.core.gates.integrity import HIDDEN
 from controller.core.pointer import pointer
 from controller.core.records import Candidate
+from controller.core.redact import HIDDEN
 from controller.core.redact import found as found_in
 from controller.core.rules import Rules
 from controller.core.verdict import Objection, Verdict, judged
 
 
-def sensitivity(candidate: Candidate, _facts: Facts, _rules: Rules) -> Verdict:
+def sensitivity(candidate: Candidate, _facts: Facts, rules: Rules) -> Verdict:
     """Refuse secrets (naming the rule, never the value), and in the state what nobody can see."""
     document = candidate.transition.document
     patch, action = pointer("state_patch"), pointer("action")
     found = [*_walk(document["state_patch"], patch), *_walk(document["action"], action)]
     return judged("sensitivity", (
-        *(objection for path, text in found for objection in _secrets(text, path)),
+        *(objection for path, text in found for objection in _secrets(text, path, rules)),
         *(objection for path, text in found if path.startswith(patch)
           for objection in _hidden(text, path))))
 
@@ -40,8 +40,9 @@ def _walk(value: JsonValue, path: str) -> Iterator[tuple[str, str]]:
             return
 
 
-def _secrets(text: str, path: str) -> Iterator[Objection]:
-    for rule in found_in(text):
+def _secrets(text: str, path: str, rules: Rules) -> Iterator[Objection]:
+    held = rules.redactor.holds(text)
+    for rule in (*found_in(text), *([held] if held else [])):
         yield Objection(path, f"looks like a secret ({rule}); leave it out")
 
 
