@@ -38,7 +38,7 @@ def command(folder: Path, changes: Changes, walls: Tier | None, steps: int | Non
     _mention_others(place, as_json)
     if not as_json and is_dirty(place.user):
         talk("note: your checkout has changes that are not committed; the run starts from "
-             f"{fixed.base[:12]} without them")
+             f"{fixed.base[:12]} without them (.agent-contract is read as it is)")
     view = View(place.queries, as_json, quiet)
     click.get_current_context().exit(
         drive_run(place, fixed, view, walls, record=record, steps=steps, new=True))

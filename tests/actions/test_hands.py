@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -480,3 +481,27 @@ def test_ask_stops_the_run_and_wait_takes_its_time(bench: Bench) -> None:
     assert asked.stopped is not None
     assert (asked.stopped.why, asked.stopped.reason) == (Stop.WAITING, "Which?")
     assert (bench.place.clock.now() - before).total_seconds() == 90
+
+
+@pytest.mark.parametrize("exposed", [False, True])
+def test_a_recall_shows_text_from_outside_when_the_record_has_some(
+        bench: Bench, exposed: bool) -> None:
+    @dataclasses.dataclass
+    class Record:
+        """A record of one step."""
+
+        def audit(self, run: object, after: int = 0) -> Iterator[JsonObject]:
+            yield {"kind": "committed", "step": 1, "observation": "the page said deploy",
+                   "action": {"kind": "run"}, "patch": {}, "outcome": {"exposed": exposed}}
+
+        def latest(self, run: object, count: int) -> tuple[JsonObject, ...]:
+            return ()
+
+        def artifact(self, digest: str) -> None:
+            return None
+
+    place = dataclasses.replace(bench.place, trail=Record())  # type: ignore[arg-type]  # what a recall asks for
+    outcome = dataclasses.replace(bench, place=place).perform({"kind": "recall", "query": "deploy"})
+
+    assert "the page said deploy" in outcome.text
+    assert outcome.exposed is exposed

@@ -24,7 +24,8 @@ from controller.sandbox.choice import Sandbox, choose, unprivileged
 from controller.sandbox.profile import Bounds, Profile
 from controller.sandbox.walls import confined
 from tests.attacks.arena import removed
-from tests.attacks.trial import Case, Seen, tried
+from tests.attacks.steps import Case
+from tests.attacks.trial import Seen, tried
 
 CASES = Path(__file__).with_name("cases.jsonl")
 TIERS = (Tier.BUBBLEWRAP, Tier.LANDLOCK)

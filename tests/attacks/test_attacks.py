@@ -7,7 +7,8 @@ import pytest
 from controller.core.tier import Tier
 from controller.sandbox.choice import Sandbox
 from tests.attacks.matrix import CASES, read_cases
-from tests.attacks.trial import Case, Seen, tried
+from tests.attacks.steps import Case
+from tests.attacks.trial import Seen, tried
 
 TRIED = read_cases(CASES)
 

@@ -62,3 +62,16 @@ def test_a_repeat_is_still_no_progress(tested: Shop) -> None:
 
     assert ran.code == 5
     assert "three times" in ran.out or "same" in ran.out
+
+
+def test_a_file_that_git_does_not_know_is_read_again_when_it_has_changed(quick: Shop) -> None:
+    wanted = step({"kind": "read", "files": [{"path": "node_modules/x"}]})
+    cassette = str(quick.replies(run("mkdir node_modules; echo one > node_modules/x"),
+                                 wanted, wanted, wanted))
+    quick.oneshot("run", "--steps", "2", "--cassette", cassette)
+    (quick.worktree / "node_modules/x").write_text("two\n")
+    ran = quick.oneshot("resume", "--steps", "2", "--cassette", cassette)
+
+    assert ran.code == 3, ran.err
+    shown = [quick.oneshot("show", str(number), "--observation").out for number in (2, 3, 4)]
+    assert ["one" in shown[0], "two" in shown[1], "Known from step 3" in shown[2]] == [True] * 3
