@@ -37,7 +37,11 @@ def ready(house: House, launch: Launch, asked: Tier | None, waiting: Callable[[s
     if sandbox.tier is not Tier.BUBBLEWRAP and not silent:
         talk(f"note: commands run in tier {sandbox.tier}, {sandbox.word}: {sandbox.note}")
     waiting("setting up the environment")
-    _install(house, launch, shell_of(house, launch, policy, sandbox, 0))
+    shell = shell_of(house, launch, policy, sandbox, 0)
+    for place in () if silent else _out_of_reach(shell):
+        talk(f"note: in tier 2, user {sandbox.user} can't reach {place}: a folder above it is closed"
+             " to others, so what is in it is not found")
+    _install(house, launch, shell)
     return sandbox
 
 
@@ -74,6 +78,14 @@ def _tracked(repo: Repo, base: str, folder: Path, root: Path) -> bool:
     """
     return folder.is_relative_to(root) and folder != root and repo.entry(
         base, str(folder.relative_to(root))) is not None
+
+
+def _out_of_reach(shell: Shell) -> list[Path]:
+    """What is to be found, and lies where the user that commands run as can't come in tier 2."""
+    if shell.sandbox.tier is not Tier.LANDLOCK or shell.sandbox.user is None:
+        return []
+    return [mount.source for mount in shell.tools.mounts
+            if not all(folder.stat().st_mode & 0o001 for folder in mount.source.parents)]
 
 
 def tests_of(rules: Rules) -> frozenset[str]:
