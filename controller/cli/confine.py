@@ -39,7 +39,7 @@ def ready(house: House, launch: Launch, asked: Tier | None, waiting: Callable[[s
     waiting("setting up the environment")
     shell = shell_of(house, launch, policy, sandbox, 0)
     for place in () if silent else _out_of_reach(shell):
-        talk(f"note: in tier 2, user {sandbox.user} can't reach {place}: a folder above it is closed"
+        talk(f"note: in tier 2, user {sandbox.user} can't reach {place}: a folder above it is shut"
              " to others, so what is in it is not found")
     _install(house, launch, shell)
     return sandbox
