@@ -22,7 +22,10 @@ RUNNERS = (
     "webpack.config.*", "rollup.config.*", "eslint.config.*", ".eslintrc*", "postcss.config.*",
     ".gitattributes", ".gitmodules", ".github/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile",
     ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", ".buildkite/**", ".drone.yml",
-    ".woodpecker*", "appveyor.yml",
+    ".woodpecker*", "appveyor.yml", "Dockerfile*", "docker-compose*.y*ml", "compose.y*ml",
+    "Vagrantfile", "CMakeLists.txt", "meson.build", ".justfile", ".bazelrc", "WORKSPACE*",
+    "BUILD.bazel", ".rspec", ".appveyor.yml", "cloudbuild.y*ml", "pdm.toml", "hatch.toml",
+    "uv.toml", ".mise.toml",
 )
 """Files that decide how tests are run, or what a checkout holds: always protected, new ones too."""
 
@@ -41,7 +44,8 @@ STEERING = (
     ".roomodes", "CODEOWNERS", ".gitignore", ".githooks/**", ".husky/**", ".pre-commit-config.yaml",
     "lefthook.y*ml", ".lintstagedrc*", ".vscode/**", ".idea/**", ".devcontainer/**",
     ".devcontainer.json", ".envrc", ".editorconfig", ".exrc", ".nvimrc", ".dir-locals.el",
-    ".zed/**", "*.code-workspace",
+    ".zed/**", "*.code-workspace", "CONVENTIONS.md", ".pre-commit-hooks.yaml", ".gitconfig",
+    ".bashrc", ".profile", ".vimrc", "*.sublime-project",
 )
 """Files that run, or steer a model or an editor, where somebody checks the branch out."""
 

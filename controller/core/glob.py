@@ -16,13 +16,18 @@ def matches(path: str, globs: Iterable[str]) -> bool:
     >>> matches("tests/unit/test_a.py", ["tests"])
     True
     """
-    return any(_pattern(glob).fullmatch(path) for glob in globs)
+    return bool(_pattern(tuple(globs)).fullmatch(path))
 
 
 @cache
-def _pattern(glob: str) -> re.Pattern[str]:
+def _pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
+    """All of them at once; none of no globs matches."""
+    return re.compile("|".join(map(_whole, globs)) or "(?!)", re.DOTALL)
+
+
+def _whole(glob: str) -> str:
     anywhere = "" if "/" in glob.rstrip("/") else "(?:.*/)?"
-    return re.compile(anywhere + _body(glob.strip("/")) + "(?:/.*)?", re.DOTALL)
+    return anywhere + _body(glob.strip("/")) + "(?:/.*)?"
 
 
 def _body(glob: str) -> str:

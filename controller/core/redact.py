@@ -78,8 +78,11 @@ class Redactor:
 
     def holds(self, text: str) -> str:
         """`held secret` or `canary`, when one is in a text in any encoding, or spread over it."""
+        patterns = self._patterns
+        if not patterns:
+            return ""
         together = _SPACE.sub("", printable(_UNSEEN.sub("", text)))
-        return next((name for pattern, name in self._patterns if pattern.search(together)), "")
+        return next((name for pattern, name in patterns if pattern.search(together)), "")
 
     @property
     def _patterns(self) -> tuple[tuple[re.Pattern[str], str], ...]:

@@ -158,7 +158,7 @@ def _check(sandbox: Sandbox, folder: Path, case: dict[str, Any]) -> Told:
 def _tests_said(sandbox: Sandbox, folder: Path, case: dict[str, Any]) -> Told:
     """A finish whose check says this and exits so."""
     output = case["tool_output"]
-    line = f"printf %s {json.dumps(output['text'])}; (exit {output['rc']})"
+    line = f"printf %b {json.dumps(output['text'])}; (exit {output['rc']})"
     arena = Arena(folder, sandbox, contract="goal: g\nsuccess_criteria:\n  c: {check: {shell: "
                   + json.dumps(line) + "}}\n")
     with standing(arena) as stand:

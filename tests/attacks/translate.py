@@ -84,8 +84,17 @@ def proposal_of(proposal: Reply) -> Reply:
     """Their proposal in our words; the version is said by whoever asks."""
     rest = {key: value for key, value in proposal.items()
             if key not in ("base_version", "action", "state_patch")}
-    return {**rest, "state_patch": proposal.get("state_patch", {}),
+    return {**rest, "state_patch": _facts(proposal.get("state_patch", {})),
             "action": action_of(proposal.get("action", {"type": "noop"}))}
+
+
+def _facts(patch: Any) -> Any:
+    """A fact that is a plain text is one with a text, in our words."""
+    facts = patch.get("facts") if isinstance(patch, dict) else None
+    if not isinstance(facts, dict):
+        return patch
+    return {**patch, "facts": {key: {"text": value} if isinstance(value, str) else value
+                               for key, value in facts.items()}}
 
 
 def raw_of(raw: str, version: int) -> str:
