@@ -183,6 +183,8 @@ def _wait(status: int) -> None:
 
 
 def _fault(status: int, exit: int | None, output: bytes) -> str:
+    if exit is not None and exit < 0:
+        return ""  # somebody has killed bwrap, and with it whatever ran
     if "exit-code" not in _told(status):
         words = output.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise WorldError(f"the sandbox could not be built: {words}; `oneshot doctor` looks at it")

@@ -248,3 +248,22 @@ def test_silence_ends_a_command(shell: Shell, tmp_path: Path) -> None:
 
     assert ran.exit is None
     assert "said nothing for too long" in ran.ending
+
+
+def test_a_sandbox_that_somebody_kills_has_run(shell: Shell, tmp_path: Path) -> None:
+    """The machine may be out of memory: that is no sandbox that could not be built."""
+    import signal
+    import threading
+
+    def kill() -> None:
+        while not (tmp_path / "work/begun").exists():
+            pass
+        os.kill(min(marked(shell.mark)), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    ran = shell.run(Command(("sh", "-c", "touch begun; sleep 60")), tmp_path / "work")
+    killer.join()
+
+    assert (ran.exit, ran.cut_short) == (-9, True)
+    assert marked(shell.mark) == ()
