@@ -37,14 +37,12 @@ def _added(files: tuple[Pending, ...], text: bytes) -> Iterator[Added]:
     path, number = "", 0
     for line in text.split(b"\n"):
         if line.startswith(b"diff --git "):
-            path = next(parts).path
+            path, number = next(parts).path, 0
         elif hunk := _HUNK.match(line):
             number = int(hunk[1])
         elif line.startswith(b"+") and number:
             yield Added(path, number, line[1:].decode("utf-8", "replace"))
             number += 1
-        if line.startswith(b"diff --git "):
-            number = 0
 
 
 def _parts(item: Pending) -> int:

@@ -22,8 +22,7 @@ class Authorities:
 
     def observe(self, head: Head) -> Facts:
         facts, shell = self.git.observe(head), self.ci.shell
-        return replace(facts, drift=shell.redactor.text(facts.drift), tier=shell.sandbox.tier,
-                       exposed=head.exposed)
+        return replace(facts, drift=shell.redactor.text(facts.drift), tier=shell.sandbox.tier)
 
     def baseline(self, facts: Facts) -> tuple[Evidence, ...]:
         return self.ci.check(facts.source.base, frozenset())

@@ -20,7 +20,7 @@ from controller.environment import folder_of, set_up
 from controller.repo import Repo
 from controller.sandbox.choice import Sandbox, choose
 from controller.sandbox.profile import Bounds
-from controller.sandbox.toolchain import toolchain
+from controller.sandbox.toolchain import Toolchain, toolchain
 
 
 def ready(house: House, launch: Launch, asked: Tier | None, waiting: Callable[[str], None], *,
@@ -51,16 +51,7 @@ def shell_of(house: House, launch: Launch, policy: Policy, sandbox: Sandbox, num
     setup = policy.environment.setup
     installed = folder_of(setup, repo, launch.base, place.settings.cache) if setup else None
     here = _here(policy, house, installed)
-    listed = here.environment
-    for place_ in (*listed.mounts, *(name for item in here.external for name in item.reach.writes)):
-        if not Path(place_).exists():
-            raise SetupError(f"policy.yaml: there is no {place_}, which commands are to find")
-    own = [folder for folder in map(Path, listed.path) if _tracked(repo, launch.base, folder,
-                                                                   place.root)]
-    tools = toolchain((folder for folder in map(Path, listed.path) if folder not in own),
-                      map(Path, listed.mounts), place.root, installed,
-                      (place.settings.home, place.root))
-    tools = replace(tools, path=tuple(map(Path, listed.path)))
+    listed, tools = here.environment, _tools(house, launch, here, installed)
     variables = place.settings.variables
     names = {*listed.passed, *(setup.variables if setup else ()),
              *(name for item in here.external for name in item.reach.variables)}
@@ -78,6 +69,23 @@ def _tracked(repo: Repo, base: str, folder: Path, root: Path) -> bool:
     """
     return folder.is_relative_to(root) and folder != root and repo.entry(
         base, str(folder.relative_to(root))) is not None
+
+
+def _tools(house: House, launch: Launch, here: Policy, installed: Path | None) -> Toolchain:
+    """What commands find of the host. Raises SetupError for what is not there.
+
+    A folder on PATH that is part of the repository is the worktree's: nothing is mounted for it.
+    """
+    place, repo = house.place, house.bare()
+    folders = tuple(map(Path, here.environment.path))
+    needed = tuple(map(Path, here.environment.mounts))
+    for wanted in (*needed, *(Path(name) for item in here.external for name in item.reach.writes)):
+        if not wanted.exists():
+            raise SetupError(f"policy.yaml: there is no {wanted}, which commands are to find")
+    outside = [folder for folder in folders
+               if not _tracked(repo, launch.base, folder, place.root)]
+    found = toolchain(outside, needed, place.root, installed, (place.settings.home, place.root))
+    return replace(found, path=folders)
 
 
 def _out_of_reach(shell: Shell) -> list[Path]:

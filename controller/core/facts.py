@@ -81,4 +81,3 @@ class Facts:
     added: tuple[Added, ...] = ()
     uncounted: bool = False
     tier: Tier | None = None  # of the sandbox that commands get
-    exposed: bool = False  # text from outside was shown since the user last spoke

@@ -23,6 +23,7 @@ FAILED, BROKEN = "can't execute ", "can't confine "
 """How the status begins of a command that can't be started, and of walls that can't be built."""
 
 _DEATH, _REAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PYTHONS = (signal.SIGPIPE, signal.SIGXFSZ)  # which Python ignores, and a command would too
 _NO_PROGRAM, _CANNOT_RUN, NO_WALLS = 127, 126, 125
 
@@ -60,7 +61,7 @@ def main(text: str) -> None:
     libc = ctypes.CDLL(None)
     libc.prctl(_REAPER, 1, 0, 0, 0)
     libc.prctl(_DEATH, signal.SIGTERM, 0, 0, 0)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in _ENDING:
         signal.signal(number, _stop)
     if os.getppid() != order.parent:
         os._exit(128 + signal.SIGTERM)
@@ -72,7 +73,7 @@ def main(text: str) -> None:
 
 def _become(order: Order) -> None:
     """Turn this process into the command, or say why that can't be."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, *_PYTHONS):
+    for number in (*_ENDING, *_PYTHONS):
         signal.signal(number, signal.SIG_DFL)
     try:
         if not order.tty:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from controller.core.errors import MachineFault, WorldError
 from controller.core.tier import Tier
-from controller.folders import remove
+from controller.folders import fresh, remove
 from controller.process import Ended, Job, machine_fault, supervise
 from controller.sandbox.profile import Profile
 from controller.sandbox.toolchain import interpreter
@@ -56,9 +56,7 @@ def preflight(tier: Tier, profile: Profile) -> str:
     try:
         outside = place / "outside"
         for folder in (profile.work, profile.home, profile.tmp, outside):
-            folder.mkdir(parents=True)
-            if profile.user is not None:
-                os.chown(folder, profile.user, profile.user)
+            fresh(folder, profile.user)
         return _tried(tier, profile, outside)
     except MachineFault:
         raise

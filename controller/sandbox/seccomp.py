@@ -55,19 +55,15 @@ def program(*, sockets: bool, machine: str | None = None) -> bytes:
             _statement(_RETURN, _KILL), _statement(_LOAD, _NUMBER)]
     if machine == "x86_64":  # calls of the x32 ABI have this bit, and other numbers
         code += [_jump(_ABOVE, 0x40000000, 0, 1), _statement(_RETURN, _KILL)]
-    for numbers in _DENIED.values():
-        number = numbers[column]
-        if number is not None:
-            code += [_jump(_EQUAL, number, 0, 1), _statement(_RETURN, _ERROR | errno.EPERM)]
+    code += _denied_equal(tuple(number for numbers in _DENIED.values()
+                                if (number := numbers[column]) is not None))
     # Its flags lie behind a pointer; a C library that is told that there is none uses clone.
     code += [_jump(_EQUAL, _CLONE3[column], 0, 1), _statement(_RETURN, _ERROR | errno.ENOSYS)]
     code += _judged(_CLONE[column], 0, _denied_any(_NAMESPACES))
     code += _judged(_IOCTL[column], 1, _denied_equal(_TERMINAL))
     if not sockets:  # no process namespace either: -1 would be everybody of the same user
         code += _judged(_KILL_CALL[column], 0, _denied_equal((0xFFFFFFFF,)))
-        for numbers in _SHARED:
-            code += [_jump(_EQUAL, numbers[column], 0, 1),
-                     _statement(_RETURN, _ERROR | errno.EPERM)]
+        code += _denied_equal(tuple(numbers[column] for numbers in _SHARED))
     # Without a network and a root of its own it would reach this machine's, and D-Bus by a file.
     code += _judged(_SOCKET[column], 0, _allowed_equal(_FAMILIES if sockets else ()))
     return b"".join([*code, _statement(_RETURN, _ALLOW)])

@@ -14,7 +14,7 @@ from controller.core.errors import LeaseLost, SetupError, StaleHead, StateError
 from controller.core.gates import admit
 from controller.core.head import Lease, Owner, RunId, Stop, Stopped
 from controller.core.prompt import render
-from controller.core.records import Call, Candidate, Outcome, Remains, Status
+from controller.core.records import Call, Candidate, Effect, Outcome, Remains, Status
 from controller.core.settle import settle
 from controller.store.journal import Journal
 from controller.store.leases import LEASE
@@ -115,11 +115,8 @@ def a_dead_holder_leaves_his_worktree_to_the_next(tables: Tables) -> None:
 
 def what_is_found_open_is_recorded_before_anything_is_done(tables: Tables) -> None:
     """A person's word counts where the world can't tell, and only there."""
-    world, (lease, candidate, call) = _asked(tables)
-    outside = Aim(EffectClass.EXTERNAL, "deploy it", "it is there")
-    effect = world.store.begin(lease, candidate, outside, world.authority.observe(world.head), call)
+    world, lease, effect = _doubted(tables)
     unknown = Remains(None, "nobody can tell")
-    world.store.doubt(lease, effect, Outcome(Status.UNKNOWN, "?", effect.source), MORNING)
     assert world.store.find(lease, effect, unknown, MORNING) == unknown
     Desk(tables).decide(RUN, "u1", happened=False, now=MORNING)
     assert world.store.find(lease, effect, Remains(True, "seen"), MORNING).happened is True
@@ -130,11 +127,8 @@ def what_is_found_open_is_recorded_before_anything_is_done(tables: Tables) -> No
 
 def what_a_person_said_of_an_outcome_counts_once(tables: Tables) -> None:
     """He spoke of what had been; it may have happened since, and is asked about again."""
-    world, (lease, candidate, call) = _asked(tables)
-    outside = Aim(EffectClass.EXTERNAL, "deploy it", "it is there")
-    effect = world.store.begin(lease, candidate, outside, world.authority.observe(world.head), call)
+    world, lease, effect = _doubted(tables)
     unknown = Remains(None, "nobody can tell")
-    world.store.doubt(lease, effect, Outcome(Status.UNKNOWN, "?", effect.source), MORNING)
     Desk(tables).decide(RUN, "u1", happened=False, now=MORNING)
     found = [world.store.find(lease, effect, unknown, MORNING).happened for _ in range(2)]
     assert found == [False, None]
@@ -262,6 +256,15 @@ def messages_are_heard_in_order_and_once(tables: Tables) -> None:
         tables.put_message(RUN, "two", "now")
     assert [message.text for message in world.store.messages(RUN, 0)] == ["one", "two"]
     assert [message.text for message in world.store.messages(RUN, first)] == ["two"]
+
+
+def _doubted(tables: Tables) -> tuple[World, Lease, Effect]:
+    """A run whose external effect nobody can tell the outcome of."""
+    world, (lease, candidate, call) = _asked(tables)
+    outside = Aim(EffectClass.EXTERNAL, "deploy it", "it is there")
+    effect = world.store.begin(lease, candidate, outside, world.authority.observe(world.head), call)
+    world.store.doubt(lease, effect, Outcome(Status.UNKNOWN, "?", effect.source), MORNING)
+    return world, lease, effect
 
 
 def _asked(tables: Tables) -> tuple[World, tuple[Lease, Candidate, Call]]:

@@ -30,7 +30,7 @@ def edit(path: str, **more: str) -> JsonObject:
 def judged(body: bytes, made: Rules | None = None, **facts: Any) -> dict[str, str]:
     """Path -> message of every objection to a reply, and the decision under the key `decision`."""
     world = World(rules=made or rules())
-    head: Head = world.open()
+    head: Head = replace(world.open(), exposed=facts.pop("exposed", False))
     now: Facts = replace(world.authority.observe(head), **facts)
     call = Call(render(world.rules, head), Reply(body), MORNING)
     try:

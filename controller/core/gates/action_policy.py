@@ -51,7 +51,7 @@ def action_policy(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
                 *_no_hosts(action, rules)]
     if refused:
         return judged("action policy", refused)
-    asked = [*_protected(candidate, facts, rules), *_outside(action, facts, rules),
+    asked = [*_protected(candidate, facts, rules), *_outside(candidate, facts, rules),
              *_much(action, facts), *_odd(action, facts), *_commands(
         action, rules.policy.confirm_commands, "the policy asks a person about this command")]
     return judged("action policy", asked, Decision.CONFIRM)
@@ -187,10 +187,11 @@ def _no_hosts(action: Action, rules: Rules) -> Iterator[Objection]:
                         "(network.hosts); do without, or ask")
 
 
-def _outside(action: Action, facts: Facts, rules: Rules) -> Iterator[Objection]:
+def _outside(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objection]:
     """What reaches beyond the worktree. The user's list is his word, as long as nobody else's words
     have come before the model since he last spoke, and the walls can hold what he has listed.
     """
+    action = candidate.transition.action
     if not isinstance(action, Run):
         return
     listed = rules.policy.listed(action.command)
@@ -198,7 +199,7 @@ def _outside(action: Action, facts: Facts, rules: Rules) -> Iterator[Objection]:
     if action.command.network and not granted:
         yield Objection("/action/network", "a person must agree to the network for this command: "
                         f"{', '.join(rules.policy.network.hosts)}")
-    if granted and facts.exposed:
+    if granted and candidate.base.exposed:
         yield Objection("/action", "text from outside was shown since the user last spoke, so a "
                         "person must agree first")
     elif granted and facts.tier not in (None, Tier.BUBBLEWRAP):

@@ -78,9 +78,9 @@ def mixed(text: str) -> str | None:
 
 
 def _names(action: Action, facts: Facts) -> Iterator[Objection]:
-    named = touched(action) if isinstance(action, Edit) else [
-        item.path for item in facts.pending if item.path not in facts.agreed] if isinstance(
-            action, Commit) else ()
+    named = touched(action)
+    if isinstance(action, Commit):
+        named = tuple(item.path for item in facts.pending if item.path not in facts.agreed)
     for path in named:
         word = mixed(path)
         if word:
