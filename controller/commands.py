@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from controller.core.action import Command
-from controller.core.contract import ANYWHERE, SETUP, Policy, Reach
+from controller.core.policy import ANYWHERE, SETUP, Policy, Reach
 from controller.core.redact import Redactor
 from controller.core.tier import Tier
 from controller.folders import fresh, hand_over, remove

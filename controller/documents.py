@@ -8,24 +8,11 @@ from typing import Any, cast
 
 import contracts
 from controller.core.canonical import JsonObject, JsonValue, entries, members
-from controller.core.contract import (
-    Check,
-    CommandCheck,
-    Config,
-    Contract,
-    Criterion,
-    Environment,
-    External,
-    FileCheck,
-    Limits,
-    ModelConfig,
-    Networked,
-    Policy,
-    Reach,
-    Setup,
-)
+from controller.core.config import Config, Limits, ModelConfig
+from controller.core.contract import Check, CommandCheck, Contract, Criterion, FileCheck
 from controller.core.errors import SetupError
 from controller.core.parse import command
+from controller.core.policy import Environment, External, Networked, Policy, Reach, Setup
 from controller.core.prompt import CONTRACT_LIMIT, SKILL_LIMIT, stable
 from controller.core.rules import Rules, transition_schema
 

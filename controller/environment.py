@@ -5,9 +5,9 @@ from pathlib import Path
 
 from controller.commands import Ran, Shell, exported
 from controller.core.canonical import JsonObject, digest, digest_bytes
-from controller.core.contract import ANYWHERE, Reach, Setup
 from controller.core.errors import SetupError
 from controller.core.observation import bounded
+from controller.core.policy import ANYWHERE, Reach, Setup
 from controller.folders import fresh
 from controller.locks import locked
 from controller.repo import Repo

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from controller.authorities.git import Git
 from controller.checkout import create, open_checkout
-from controller.core.contract import Limits
+from controller.core.config import Limits
 from controller.core.facts import Snapshot
 from controller.core.head import Head
 from controller.loop import step as one_step

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from controller.core.contract import Limits
+from controller.core.config import Limits
 from controller.loop import step as one_step
 from controller.store.sqlite import open_tables
 from controller.store.statements import MAKING, PRAGMAS

@@ -12,10 +12,10 @@ from controller.checkout import create, open_checkout
 from controller.commands import Shell
 from controller.core.aim import aim
 from controller.core.canonical import JsonObject
-from controller.core.contract import Policy
 from controller.core.facts import Snapshot, Source
 from controller.core.head import Head, RunId, Spent
 from controller.core.parse import parse
+from controller.core.policy import Policy
 from controller.core.records import Candidate, Effect, Outcome, Remains, Transition, effect_id
 from controller.core.tier import Tier
 from controller.repo import Identity, Repo

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from controller.core.canonical import canonical
-from controller.core.contract import Limits, Policy
+from controller.core.config import Limits
 from controller.core.errors import LeaseLost, ModelUnavailable, SetupError
 from controller.core.head import Stop
+from controller.core.policy import Policy
 from controller.core.projection import as_state
 from controller.core.records import Finding
 from controller.store.people import Desk

@@ -30,11 +30,11 @@ from controller.core.action import (
     identity,
 )
 from controller.core.canonical import digest_bytes
-from controller.core.contract import Reach
 from controller.core.errors import MachineFault, WorldError
 from controller.core.facts import Snapshot, Source
 from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded
+from controller.core.policy import Reach
 from controller.core.records import Candidate, Effect, Outcome, Remains, Status
 from controller.process import machine_fault
 

@@ -9,9 +9,10 @@ from controller.cli.house import House
 from controller.cli.show import talk
 from controller.commands import Shell
 from controller.core.canonical import digest
-from controller.core.contract import SETUP, CommandCheck, Environment, Policy
+from controller.core.contract import CommandCheck
 from controller.core.errors import SetupError
 from controller.core.head import Launch
+from controller.core.policy import SETUP, Environment, Policy
 from controller.core.redact import Redactor, secret_values
 from controller.core.rules import Rules
 from controller.core.tier import Tier

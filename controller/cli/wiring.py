@@ -10,7 +10,7 @@ from controller.cli.heartbeat import beating
 from controller.cli.house import House
 from controller.cli.place import Place, branch_of
 from controller.cli.show import talk
-from controller.core.contract import ModelConfig
+from controller.core.config import ModelConfig
 from controller.core.errors import ModelUnusable, SetupError, WorldError
 from controller.core.head import Launch, Lease, RunId
 from controller.core.ports import Model

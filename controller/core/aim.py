@@ -18,8 +18,8 @@ from controller.core.action import (
     Wait,
     touched,
 )
-from controller.core.contract import Policy
 from controller.core.observation import quoted
+from controller.core.policy import Policy
 
 _NAMED = 20  # files that the target of an edit names
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from controller.core.contract import Limits
+from controller.core.config import Limits
 from controller.core.head import Head, Spent, Stop, Stopped
 from controller.core.records import Usage
 

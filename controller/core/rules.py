@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 
 from controller.core.canonical import JsonObject, JsonValue, entries
-from controller.core.contract import Contract, Limits, Policy
+from controller.core.config import Limits
+from controller.core.contract import Contract
+from controller.core.policy import Policy
 from controller.core.redact import Redactor
 
 MODEL, CONTROLLER, USER = "model", "controller", "user"

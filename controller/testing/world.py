@@ -16,8 +16,10 @@ from typing import cast
 import contracts
 from controller.core.action import Command
 from controller.core.canonical import JsonObject
-from controller.core.contract import CommandCheck, Contract, Criterion, External, Limits, Policy
+from controller.core.config import Limits
+from controller.core.contract import CommandCheck, Contract, Criterion
 from controller.core.head import Head, Launch, Lease, Owner, RunId
+from controller.core.policy import External, Policy
 from controller.core.ports import Authority, Executor, Model, Store
 from controller.core.rules import Rules, transition_schema
 from controller.launch import launch

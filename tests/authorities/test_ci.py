@@ -10,14 +10,8 @@ from controller.authorities.ci import LocalCI
 from controller.checkout import create, open_checkout
 from controller.commands import Shell
 from controller.core.action import Command
-from controller.core.contract import (
-    Check,
-    CommandCheck,
-    Criterion,
-    Environment,
-    FileCheck,
-    Policy,
-)
+from controller.core.contract import Check, CommandCheck, Criterion, FileCheck
+from controller.core.policy import Environment, Policy
 from controller.core.records import Evidence, Finding
 from controller.repo import Identity, Repo
 from controller.sandbox.toolchain import toolchain

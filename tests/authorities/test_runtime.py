@@ -10,9 +10,9 @@ from controller.authorities.runtime import Runtime
 from controller.core.action import Command, EffectClass
 from controller.core.aim import aim
 from controller.core.canonical import JsonObject
-from controller.core.contract import External, Policy, Reach
 from controller.core.errors import WorldError
 from controller.core.parse import parse
+from controller.core.policy import External, Policy, Reach
 from controller.core.records import Effect, Remains, Status
 from tests.bench import Bench
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.core.contract import Policy
 from controller.core.errors import SetupError
+from controller.core.policy import Policy
 from controller.prompts import waits
 from controller.sandbox.profile import Mount
 from controller.sandbox.toolchain import toolchain

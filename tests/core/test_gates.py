@@ -7,11 +7,12 @@ import pytest
 
 from controller.core.action import Command
 from controller.core.canonical import JsonObject, canonical
-from controller.core.contract import CommandCheck, Contract, Criterion, Policy
+from controller.core.contract import CommandCheck, Contract, Criterion
 from controller.core.errors import Refused
 from controller.core.facts import Facts
 from controller.core.gates import admit
 from controller.core.head import Head
+from controller.core.policy import Policy
 from controller.core.prompt import render
 from controller.core.records import Call, Reply
 from controller.core.rules import Rules

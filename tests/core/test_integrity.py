@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from controller.core.canonical import JsonObject
-from controller.core.contract import Networked, Policy
 from controller.core.facts import Added, Pending
+from controller.core.policy import Networked, Policy
 from controller.core.rules import Rules
 from controller.core.tier import Tier
 from controller.testing.world import DEPLOY, rules

@@ -11,7 +11,7 @@ import pytest
 
 from controller.commands import Shell
 from controller.core.action import Command
-from controller.core.contract import Policy, Reach
+from controller.core.policy import Policy, Reach
 from controller.core.tier import Tier
 from controller.sandbox.choice import Sandbox
 from controller.sandbox.egress import Egress

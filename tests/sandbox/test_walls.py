@@ -10,7 +10,7 @@ import pytest
 
 from controller.commands import Ran, Shell
 from controller.core.action import Command
-from controller.core.contract import Policy, Reach
+from controller.core.policy import Policy, Reach
 from controller.core.redact import Redactor
 from controller.core.tier import Tier
 from controller.processes import marked

@@ -1,0 +1,149 @@
+"""The policy: which actions are refused or asked about in a repository, and what commands find.
+
+Read from `.agent-contract/policy.yaml` by `controller.project`; no model writes it.
+"""
+
+from dataclasses import dataclass
+
+from controller.core.action import Command
+from controller.core.glob import matches
+
+RUNNERS = (
+    "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini",
+    "tox.toml", "noxfile.py", "setup.cfg", "setup.py", "pyproject.toml", "sitecustomize.py",
+    "usercustomize.py", "*.pth", "package.json", ".npmrc", ".yarnrc*", "jest.config.*",
+    "jest.setup.*", "vitest.config.*", "vite.config.*", "babel.config.*", ".mocharc.*",
+    "playwright.config.*", "cypress.config.*", "karma.conf.*", "Cargo.toml", ".cargo/**",
+    "build.rs", "go.mod", "go.work", "pom.xml", "build.gradle*", "settings.gradle*", "Rakefile",
+    "Makefile", "GNUmakefile", "justfile", "Taskfile.y*ml", "Gemfile", "composer.json", "gradlew",
+    "mvnw", "gradle/wrapper/**", ".coveragerc", ".pnpmfile.cjs", "bunfig.toml", "deno.json*",
+    "webpack.config.*", "rollup.config.*", "eslint.config.*", ".eslintrc*", "postcss.config.*",
+    ".gitattributes", ".gitmodules", ".github/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile",
+    ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", ".buildkite/**", ".drone.yml",
+    ".woodpecker*", "appveyor.yml", "Dockerfile*", "docker-compose*.y*ml", "compose.y*ml",
+    "Vagrantfile", "CMakeLists.txt", "meson.build", ".justfile", ".bazelrc", "WORKSPACE*",
+    "BUILD.bazel", ".rspec", ".appveyor.yml", "cloudbuild.y*ml", "pdm.toml", "hatch.toml",
+    "uv.toml", ".mise.toml",
+)
+"""Files that decide how tests are run, or what a checkout holds: always protected, new ones too."""
+
+LOCKS = (
+    "*.lock", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "bun.lockb", "go.sum",
+    "go.work.sum", "gradle.lockfile", "Package.resolved", "requirements*.txt", "constraints*.txt",
+    ".tool-versions", "mise.toml", ".python-version", ".node-version", ".nvmrc",
+)
+"""Files that decide what is installed."""
+
+STEERING = (
+    "AGENTS*.md", "AGENT.md", "SKILL.md", "WARP.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md",
+    ".cursor/**", ".cursorrules", ".windsurf/**", ".windsurfrules", ".clinerules/**", ".claude/**",
+    ".codex/**", ".gemini/**", ".aider*", ".mcp.json", ".mcp/**", ".agents/**", ".opencode/**",
+    "opencode.json*", ".kiro/**", ".amazonq/**", ".junie/**", ".continue/**", ".roo/**",
+    ".roomodes", "CODEOWNERS", ".gitignore", ".githooks/**", ".husky/**", ".pre-commit-config.yaml",
+    "lefthook.y*ml", ".lintstagedrc*", ".vscode/**", ".idea/**", ".devcontainer/**",
+    ".devcontainer.json", ".envrc", ".editorconfig", ".exrc", ".nvimrc", ".dir-locals.el",
+    ".zed/**", "*.code-workspace", "CONVENTIONS.md", ".pre-commit-hooks.yaml", ".gitconfig",
+    ".bashrc", ".profile", ".vimrc", "*.sublime-project",
+)
+"""Files that run, or steer a model or an editor, where somebody checks the branch out."""
+
+SENSITIVE = tuple((f"**/{name}" if "/" in name else name).casefold()
+                  for name in (*RUNNERS, *LOCKS, *STEERING))
+"""All of them, in any folder and in any case: many systems make no difference."""
+
+ANYWHERE = "*"
+"""The host that stands for all of them."""
+
+SETUP = "$ONESHOT_ENV"
+"""How a policy names the folder that set-up commands install into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The user's own commands that install what a project needs, once for each content of the
+    `sources`. They find those `variables` of his and no others of them. Seconds for each.
+    """
+
+    commands: tuple[Command, ...]
+    sources: tuple[str, ...] = ()
+    timeout: int = 1800
+    variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the commands of a run find: folders before PATH, variables, what is mounted read-only,
+    the names of the user's own variables that are passed on, and how it is set up.
+    """
+
+    path: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    mounts: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+    setup: Setup | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a command may reach beyond its worktree, granted by the user: hosts (`name` or
+    `name:port`), files and folders to write, the names of variables of his.
+    """
+
+    hosts: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """A command that changes something outside the worktree, and the probe that tells whether it
+    has: exit 0: it happened, 3: it did not, anything else: nobody can tell. Both have the `reach`.
+    """
+
+    command: Command
+    probe: Command | None = None
+    reach: Reach = Reach()
+
+
+@dataclass(frozen=True, slots=True)
+class Networked:
+    """What a `run` that asks for the network may reach, and the lines that need nobody's word."""
+
+    hosts: tuple[str, ...] = ()
+    pre_granted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Which actions are refused or asked about, whatever the contract says."""
+
+    protected_paths: tuple[str, ...] = ()
+    shadows: frozenset[str] = frozenset()  # files that would be run in place of a check's
+    forbidden_commands: tuple[str, ...] = ()
+    confirm_commands: tuple[str, ...] = ()
+    timeout: int = 300
+    max_timeout: int = 1800
+    idle: int = 300
+    output_bytes: int = 8 * 1024 * 1024
+    processes: int = 512
+    data_bytes: int = 4 * 1024**3
+    file_bytes: int = 1024**3
+    environment: Environment = Environment()
+    external: tuple[External, ...] = ()
+    network: Networked = Networked()
+
+    def listed(self, command: Command) -> External | None:
+        """The external command that this command line is, word for word, if it is one: as a line
+        for the shell or as its list of arguments.
+        """
+        lines = {str(command), str(command).strip()}
+        return next((item for item in self.external if str(item.command) in lines), None)
+
+    def protects(self, path: str, *, new: bool) -> bool:
+        """Whether a person must agree to a change of this file.
+
+        A new test is welcome; a changed one is not, nor is a new file that would be run in the
+        place of what a check names.
+        """
+        return (matches(path.casefold(), SENSITIVE) or path in self.shadows
+                or (not new and matches(path, self.protected_paths)))
