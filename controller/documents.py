@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import contracts
-from controller.core.canonical import JsonObject, JsonValue, entries, members
-from controller.core.config import Config, Limits, ModelConfig
-from controller.core.contract import Check, CommandCheck, Contract, Criterion, FileCheck
+from controller.core.canonical import JsonObject, JsonValue, digest, entries, members
+from controller.core.config import Approvals, Config, Limits, ModelConfig
 from controller.core.errors import SetupError
+from controller.core.governed import seconds
 from controller.core.parse import command
 from controller.core.policy import Environment, External, Networked, Policy, Reach, Setup
 from controller.core.prompt import CONTRACT_LIMIT, SKILL_LIMIT, stable
 from controller.core.rules import Rules, transition_schema
+from controller.core.terms import contract_of
 
 _SHADOWS = (".py", "/__init__.py", "/__main__.py")
 """`python -m pytest` would run a pytest.py of the repository's."""
@@ -34,9 +35,10 @@ def of_documents(documents: JsonObject) -> Project:
     config = _config(_object(documents["config"]))
     state_schema = _object(documents["state_schema"])
     rules = Rules(
-        str(documents["skill"]), _contract(_object(documents["contract"])), state_schema,
+        str(documents["skill"]), contract_of(_object(documents["contract"])), state_schema,
         transition_schema(schema("transition"), state_schema),
-        _policy(_object(documents["policy"]), _named_by_checks(documents)), config.limits)
+        _policy(_object(documents["policy"]), _named_by_checks(documents)), config.limits,
+        config.approvals, digest([documents["contract"], documents["policy"]]))
     _check_sizes(rules)
     return Project(rules, config, documents)
 
@@ -56,42 +58,15 @@ def _check_sizes(rules: Rules) -> None:
             raise SetupError(f"the {name} has {size} bytes; at most {limit} fit into every prompt")
 
 
-def _contract(document: JsonObject) -> Contract:
-    typed: dict[str, Any] = {}  # Any: keyword arguments of Contract, checked by the schema
-    prose = []
-    for item in members(document.get("constraints")):
-        if isinstance(item, dict):
-            for key, value in item.items():
-                typed[key] = (*typed.get(key, ()), *value) if isinstance(value, list) else value
-        else:
-            prose.append(str(item))
-    texts = ("locked_requirements", "non_goals", "approval_boundaries", "must_remember",
-             "priority_order")
-    return Contract(
-        goal=str(document["goal"]).strip(),
-        success_criteria=tuple(_criterion(id, _object(item)) for id, item in _object(
-            document["success_criteria"]).items()),
-        constraints=tuple(prose),
-        **typed | {name: tuple(map(str, members(document.get(name)))) for name in texts})
-
-
-def _criterion(id: str, item: JsonObject) -> Criterion:
-    return Criterion(id, str(item.get("text") or ""), _check(_object(item["check"])))
-
-
-def _check(document: JsonObject) -> Check:
-    if "file" in document:
-        contains = document.get("contains")
-        return FileCheck(str(document["file"]), str(contains) if contains else None)
-    expected = document.get("expect_exit", 0)
-    return CommandCheck(command(document), expected if isinstance(expected, int) else 0)
-
-
 def _named_by_checks(documents: JsonObject) -> tuple[str, ...]:
     """Every word of a check that may name a file: what measures a run is protected from it."""
     found: list[str] = []
-    for criterion in entries(entries(documents["contract"]).get("success_criteria")).values():
-        check = entries(entries(criterion).get("check"))
+    contract = entries(documents["contract"])
+    lines = [entries(criterion).get("check") for criterion in entries(
+        contract.get("success_criteria")).values()]
+    lines += [entries(item).get("must_pass") for item in members(contract.get("constraints"))]
+    for line in lines:
+        check = entries({"shell": line} if isinstance(line, str) else line)
         words = [*map(str, members(check.get("argv"))), *str(check.get("shell") or "").split()]
         paths = [word.strip("'\"();&|").removeprefix("./").split("::")[0] for word in words]
         found += [path.rstrip("/") for path in paths if path.strip("/.")]
@@ -142,7 +117,14 @@ def _config(document: JsonObject) -> Config:
             if key in ("domain", "skill", "test_command")}
     return Config(
         model=ModelConfig(**_arguments(document.get("model"))),
-        limits=Limits(**_arguments(document.get("limits"))), **_arguments(rest))
+        limits=Limits(**_arguments(document.get("limits"))),
+        approvals=_approvals(entries(document.get("approvals"))), **_arguments(rest))
+
+
+def _approvals(document: JsonObject) -> Approvals:
+    return Approvals(**_arguments({name: seconds(value) if name != "mode" else value
+                                   for name, value in document.items()
+                                   if isinstance(value, str)}))
 
 
 def _arguments(value: JsonValue) -> dict[str, Any]:

@@ -18,9 +18,10 @@ def launch(ctl: Controller, test_command: str | None = None) -> Head:
     baseline = ctl.authority.baseline(facts)
     for item in baseline:
         if item.finding is Finding.UNKNOWN:
-            raise SetupError(f"the check of criterion {item.subject} can't be run: {item.source}: "
+            raise SetupError(f"the check of {item.subject} can't be run: {item.source}: "
                              f"{item.detail}")
     head = Head(run, 0, first_state(ctl.rules, facts, baseline),
-                first_observation(facts, baseline, test_command))
+                first_observation(facts, baseline, test_command),
+                contract=ctl.rules.contract.version)
     ctl.store.create(ctl.launch, head, baseline)
     return head

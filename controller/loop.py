@@ -6,20 +6,25 @@ observe → render → propose → admit → begin → perform → attest → se
 from dataclasses import dataclass
 
 from controller.core.aim import Aim, aim
+from controller.core.approval import bound, differs
 from controller.core.budget import exhausted, may_go_on
 from controller.core.canonical import JsonObject
 from controller.core.errors import ModelError, Refused
 from controller.core.facts import Facts
 from controller.core.gates import admit
-from controller.core.head import Head, Launch, Lease, Stop
+from controller.core.head import Head, Launch, Lease, Stop, Wish
 from controller.core.parse import parse
-from controller.core.ports import Authority, Clock, Executor, Model, Store
+from controller.core.ports import Authority, Clock, Executor, Mailbox, Model, Store
 from controller.core.projection import adopt
 from controller.core.prompt import render
+from controller.core.question import asked, readdressed
 from controller.core.records import Call, Candidate, Effect, Outcome, Status, Transition
 from controller.core.rules import Rules
-from controller.core.settle import settle
+from controller.core.settle import settle, undoes
 from controller.core.verdict import Decision, Verdict, worst
+
+POLL = 5.0
+"""Seconds between two looks for the answer of a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +38,28 @@ class Controller:
     executor: Executor
     store: Store
     clock: Clock
+    mailbox: Mailbox
 
 
 def run(ctl: Controller, lease: Lease, steps: int | None = None) -> Head:
     """Step until the run finishes, waits for a person, is stuck, or has spent its budget.
 
-    `steps` ends this call after so many steps, with the run free to go on.
+    `steps` ends this call after so many steps, with the run free to go on. So does a new version of
+    the contract: the caller makes a controller for it and comes back.
     """
-    head = recover(ctl, lease)
+    head = _answered(ctl, lease, recover(ctl, lease))
     last = None if steps is None else head.spent.steps + steps
-    while head.stopped is None and head.spent.steps != last:
-        spent = exhausted(head, ctl.rules.limits, _seconds(ctl))
+    while (head.stopped is None and head.spent.steps != last and current(ctl, lease)
+           and wanted(ctl, lease)):
+        spent = exhausted(head, ctl.rules, _seconds(ctl), ctl.clock.now())
         head = ctl.store.stop(lease, spent, ctl.clock.now()) if spent else step(ctl, lease)
+        head = _answered(ctl, lease, head)
     return head
+
+
+def current(ctl: Controller, lease: Lease) -> bool:
+    """Whether the contract is still the one that this controller was made for."""
+    return ctl.store.contract(lease.run) == ctl.rules.contract.version
 
 
 def step(ctl: Controller, lease: Lease) -> Head:
@@ -54,24 +68,37 @@ def step(ctl: Controller, lease: Lease) -> Head:
     Anything before `begin` may be thrown away and done again; whatever follows it is brought to
     an end by `recover` should we die here.
     """
+    ctl.mailbox.collect(lease.run)
+    head = ctl.store.attend(lease, ctl.clock.now())
+    if head.stopped:
+        return head
     granted = ctl.store.granted(lease.run)
-    head = ctl.store.head(lease.run)
     facts = ctl.authority.observe(head)
-    if facts.moved:
-        return own(ctl, lease, adopt(head, facts, ()), facts,
-                   {"kind": "adopt", "commit": facts.moved})
+    due = _due(ctl, head, facts)
+    if due:
+        return own(ctl, lease, adopt(head, facts, ()), facts, due)
     shown = adopt(head, facts, () if granted else ctl.store.messages(head.run, head.heard))
-    call = granted or _propose(ctl, lease, shown)
+    call = readdressed(granted, shown) if granted else _propose(ctl, lease, shown)
     facts = ctl.authority.observe(shown)  # the world may have moved while the model thought
     try:
-        candidate, verdicts = admit(call, shown, facts, ctl.rules)
+        candidate, verdicts = judge(ctl, call, shown, facts)
     except Refused as refusal:
         return ctl.store.refuse(lease, shown, refusal.verdicts, call, ctl.clock.now())
-    if worst(verdicts) is Decision.CONFIRM and call.grant is None:
-        return ctl.store.park(lease, candidate, verdicts, call, ctl.executor.set_aside(candidate))
+    stale = differs(call.bound, bound(candidate, facts, ctl.rules)) if call.bound else "not asked"
+    if worst(verdicts) is Decision.CONFIRM and stale:
+        question = asked(candidate, verdicts, facts, ctl.rules,
+                         ctl.executor.set_aside(candidate), stale if call.grant else "")
+        return ctl.store.park(lease, candidate, verdicts, call, question, ctl.clock.now())
 
     effect = ctl.store.begin(lease, candidate, _aim(ctl, candidate, facts), facts, call)
     return conclude(ctl, lease, effect, ctl.executor.perform(effect))
+
+
+def wanted(ctl: Controller, lease: Lease) -> bool:
+    """Whether the user wants the run to go on now; a pause of his is waited for."""
+    while ctl.store.wish(lease.run) is Wish.PAUSE:
+        ctl.clock.sleep(POLL)
+    return ctl.store.wish(lease.run) is not Wish.STOP
 
 
 def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
@@ -80,9 +107,21 @@ def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
     prompt = render(ctl.rules, shown)
     call = Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
     try:
-        return call, admit(call, shown, ctl.authority.observe(shown), ctl.rules)[1]
+        return call, judge(ctl, call, shown, ctl.authority.observe(shown))[1]
     except Refused as refusal:
         return call, refusal.verdicts
+
+
+def judge(ctl: Controller, call: Call, shown: Head,
+          facts: Facts) -> tuple[Candidate, tuple[Verdict, ...]]:
+    """The candidate with what the gates say of it, and what the authorities say of what it would
+    make of the worktree. Raises Refused.
+    """
+    candidate, verdicts = admit(call, shown, facts, ctl.rules)
+    vetted = ctl.authority.vet(candidate, ctl.executor.foresee)
+    if vetted.decision is Decision.REFUSE:
+        raise Refused((*verdicts, vetted))
+    return candidate, (*verdicts, vetted)
 
 
 def recover(ctl: Controller, lease: Lease) -> Head:
@@ -94,9 +133,9 @@ def recover(ctl: Controller, lease: Lease) -> Head:
     if effect is not None:
         seen = ctl.store.find(lease, effect, ctl.authority.examine(effect), ctl.clock.now())
         return conclude(ctl, lease, effect, ctl.executor.resume(effect, seen))
-    if may_go_on(head, ctl.rules.limits, _seconds(ctl)):
+    if may_go_on(head, ctl.rules, _seconds(ctl), ctl.clock.now()):
         return ctl.store.stop(lease, None, ctl.clock.now())
-    return head
+    return ctl.store.remind(lease, ctl.clock.now())
 
 
 def conclude(ctl: Controller, lease: Lease, effect: Effect, outcome: Outcome) -> Head:
@@ -104,6 +143,8 @@ def conclude(ctl: Controller, lease: Lease, effect: Effect, outcome: Outcome) ->
     if outcome.status is Status.UNKNOWN:
         return ctl.store.doubt(lease, effect, outcome, ctl.clock.now())
     evidence = ctl.authority.attest(effect, outcome)
+    if undoes(effect, evidence):
+        outcome = ctl.executor.undo(effect, outcome)
     return ctl.store.commit(lease, settle(effect, outcome, evidence, ctl.rules), ctl.clock.now())
 
 
@@ -132,6 +173,32 @@ def _propose(ctl: Controller, lease: Lease, shown: Head) -> Call:
     except ModelError as fault:
         ctl.store.miss(lease, str(fault), ctl.clock.now())
         raise
+
+
+def _due(ctl: Controller, head: Head, facts: Facts) -> JsonObject | None:
+    """What the controller has to do itself before a model is asked."""
+    if facts.moved:
+        return {"kind": "adopt", "commit": facts.moved}
+    version = ctl.rules.contract.version
+    if head.contract < version:
+        return {"kind": "amend", "version": version,
+                "text": ctl.store.amendments(head.run, head.contract)}
+    return None
+
+
+def _answered(ctl: Controller, lease: Lease, head: Head) -> Head:
+    """The head of a run that waits for a person, with his answer if it has come; in the mode `wait`
+    that is waited for.
+    """
+    approvals, since = ctl.rules.approvals, ctl.clock.now()
+    seconds = approvals.wait if approvals.mode == "wait" else 0
+    while head.stopped and head.stopped.why is Stop.WAITING:
+        ctl.mailbox.collect(lease.run)
+        head = ctl.store.head(lease.run)
+        if (ctl.clock.now() - since).total_seconds() >= seconds:
+            break
+        ctl.clock.sleep(POLL)
+    return head
 
 
 def _seconds(ctl: Controller) -> float:

@@ -3,12 +3,14 @@
 A run keeps the documents it was started with, so a file edited at midnight changes nothing for it.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 import contracts
-from controller.core.canonical import JsonObject, canonical, entries, members
+from controller.core.canonical import JsonObject, canonical, digest, entries, members
 from controller.core.errors import SetupError
+from controller.core.governed import governed
 from controller.core.path import path_fault
 from controller.core.pointer import pointer
 from controller.core.rules import Rules, definitions, inlined, properties
@@ -16,6 +18,9 @@ from controller.documents import Project, of_documents, schema
 from controller.strict_yaml import Document, load, read
 
 FOLDER = ".agent-contract"
+
+_TOLD = {"text", "source", "owner", "retention", "freshness", "change_policy"}
+"""What every constraint may say, beside what it limits."""
 
 PLACEHOLDER = "Say here in one or two sentences"
 """How the goal begins that `oneshot init` writes when it is told none."""
@@ -34,13 +39,14 @@ def read_project(root: Path) -> Project:
 def unchecked_project(root: Path) -> Project:
     """As `read_project`, before anybody has written a goal and before anything is generated."""
     folder = root / FOLDER
-    contract = _checked_contract(load(_either(folder, "intent-contract"),
-                                      schema("intent-contract")))
+    contract = load(_either(folder, "intent-contract"), schema("intent-contract"))
+    check_contract(contract)
     policy = _checked_policy(load(folder / "policy.yaml", schema("policy")))
     config = load(folder / "config.yaml", schema("config")).value
     domain = str(config.get("domain", "coding"))
     documents: JsonObject = {
-        "contract": contract, "policy": policy, "config": config,
+        "contract": governed(contract.value, _sources(contract)), "policy": policy,
+        "config": config,
         "skill": _skill(folder, root, config, domain),
         "state_schema": _state_schema(folder, domain)}
     return of_documents(documents)
@@ -89,13 +95,24 @@ def _checked_policy(document: Document) -> JsonObject:
     return document.value
 
 
-def _checked_contract(document: Document) -> JsonObject:
-    """A contract that says each typed constraint once (two would not mean one thing), and names
-    files that a Git commit can hold.
+def _sources(document: Document) -> Callable[[str], str]:
+    """What says of each part of a contract where it stands: the file, the line, the digest."""
+    mark = digest(document.value)[:12]
+
+    def source(path: str) -> str:
+        line = document.where(path).rsplit(":", 2)[1]
+        return f"{FOLDER}/{document.path.name}:{line}@{mark}"
+
+    return source
+
+
+def check_contract(document: Document) -> None:
+    """Raise SetupError unless each typed constraint is said once (two would not mean one thing),
+    and files are named that a Git commit can hold.
     """
     seen: set[str] = set()
     for index, item in enumerate(members(document.value.get("constraints"))):
-        for key in entries(item):
+        for key in entries(item).keys() - _TOLD:
             path = pointer("constraints", index, key)
             if key in seen:
                 raise SetupError(f"{document.where(path)}: {path}: stands twice; keep one")
@@ -107,7 +124,6 @@ def _checked_contract(document: Document) -> JsonObject:
         if fault:
             path = pointer("success_criteria", id, "check", "file")
             raise SetupError(f"{document.where(path)}: {path}: {file!r} {fault}")
-    return document.value
 
 
 def _check_tells(document: Document, id: str, line: str) -> None:

@@ -114,6 +114,11 @@ class Repo:
                            "--no-ext-diff", "--no-textconv", "--text", old, new, scratch=scratch,
                            limit=limit, timeout=60.0)[1]
 
+    def counted(self, old: str, new: str) -> int:
+        """How many lines are added and removed between two trees. Binary files have none."""
+        rows = self.git("diff-tree", "-r", "--no-renames", "--numstat", old, new).split(b"\n")
+        return sum(int(count) for row in rows for count in row.split(b"\t")[:2] if count.isdigit())
+
     def entry(self, tree: str, path: str) -> Entry | None:
         """What a tree has at a path, or None."""
         found = self.git("ls-tree", "-z", "--full-tree", tree, "--", path)

@@ -22,6 +22,8 @@ class Settings:
     path: str
     keys: dict[str, str] = field(repr=False)
     variables: dict[str, str] = field(default_factory=dict, repr=False)
+    state: Path = Path("/nonexistent")  # the folder of the signing key
+    user: str = "user"  # who starts this, for the record
 
     def find(self, program: str) -> str | None:
         """The absolute path of a program on PATH, or None."""
@@ -40,7 +42,18 @@ def from_environment() -> Settings:
                       ) / "oneshot",
         path=os.environ.get("PATH", os.defpath),
         keys={name: os.environ[name] for name in KEYS if os.environ.get(name)},
-        variables=dict(os.environ))
+        variables=dict(os.environ),
+        state=_folder("XDG_STATE_HOME", home / ".local/state") / "oneshot",
+        user=_user())
+
+
+def _user() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return f"user {os.geteuid()}"
 
 
 def checkout_root(folder: Path) -> Path:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from controller.core.canonical import JsonObject, JsonValue
 from controller.core.errors import SetupError
-from controller.core.gates.schema import faults
+from controller.core.faults import faults
 from controller.core.pointer import pointer, split
 
 if TYPE_CHECKING:
@@ -68,8 +68,6 @@ def load(path: Path, schema: JsonObject) -> Document:
 
 def read(path: Path) -> Document:
     """The file at `path`, a mapping. Raises SetupError with the place of the first fault."""
-    import yaml
-
     try:
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
@@ -78,6 +76,13 @@ def read(path: Path) -> Document:
         raise SetupError(f"{path}:1:1: expected UTF-8, got another byte at {fault.start}") from None
     except OSError as fault:
         raise SetupError(f"{path}:1:1: can't be read: {fault.strerror}") from None
+    return parsed(path, text)
+
+
+def parsed(path: Path, text: str) -> Document:
+    """The mapping that a text says, which stands in `path`. Raises SetupError as `read` does."""
+    import yaml
+
     try:
         _refuse_extras(path, text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)

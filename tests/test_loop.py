@@ -12,7 +12,6 @@ from controller.core.head import Stop
 from controller.core.policy import Policy
 from controller.core.projection import as_state
 from controller.core.records import Finding
-from controller.store.people import Desk
 from controller.testing.clock import MORNING
 from controller.testing.crash import Countdown, Died, dying_at
 from controller.testing.world import DEPLOY, RUN, World, Wrap, command, rules
@@ -117,7 +116,7 @@ def test_what_the_user_says_between_two_refusals_stays_until_a_step_commits() ->
     world.model.replies(command("true"))
     world.model.replies(command("true2"))
     world.step()
-    Desk(world.tables).say(RUN, "Mind the CANARY", MORNING)
+    world.desk.say(RUN, "Mind the CANARY", MORNING)
     world.files.now["new.py"] = "from somebody else"
 
     for _ in range(4):
@@ -215,7 +214,7 @@ def test_what_the_user_says_is_shown_once() -> None:
     for number in range(3):
         world.model.replies(command(f"true{number}"))
     world.step()
-    Desk(world.tables).say(RUN, "Mind the CANARY", MORNING)
+    world.desk.say(RUN, "Mind the CANARY", MORNING)
 
     world.step()
     world.step()
@@ -228,7 +227,7 @@ def test_what_the_user_says_while_an_action_waits_is_not_lost() -> None:
     world.model.replies(command("write app.py 1"))
     world.model.replies(command("true"))
     world.go()
-    desk = Desk(world.tables)
+    desk = world.desk
     desk.say(RUN, "Mind the CANARY", MORNING)
     desk.answer(RUN, "c1", approve=True, reason="", now=MORNING)
 
@@ -243,7 +242,7 @@ def test_a_grant_is_for_one_time() -> None:
     world.model.replies(command("write app.py 1"))
     world.model.replies(command("write app.py 1"))
     world.go()
-    Desk(world.tables).answer(RUN, "c1", approve=True, reason="", now=MORNING)
+    world.desk.answer(RUN, "c1", approve=True, reason="", now=MORNING)
 
     head = world.go()
 
@@ -289,7 +288,7 @@ def test_a_criterion_that_cannot_be_checked_stops_the_run_before_it_begins() -> 
     world = World()
     world.authority.findings["green"] = Finding.UNKNOWN
 
-    with pytest.raises(SetupError, match="the check of criterion green can't be run"):
+    with pytest.raises(SetupError, match="the check of green can't be run"):
         world.open()
 
     assert world.queries.runs() == ()
@@ -354,7 +353,7 @@ def test_a_question_parks_the_run_until_somebody_answers() -> None:
     asked = world.go()
 
     assert world.go() == asked
-    Desk(world.tables).say(RUN, "The left one", MORNING)
+    world.desk.say(RUN, "The left one", MORNING)
     world.go(steps=1)
 
     assert asked.stopped is not None
@@ -420,7 +419,7 @@ def ask_people(world: World) -> None:
 
 def go_with_people(world: World, wrap: Wrap | None = None) -> None:
     """Run to the end, with people who answer whatever the run waits for."""
-    desk = Desk(world.tables)
+    desk = world.desk
     while (head := world.go(wrap=wrap)).stopped and head.stopped.why is Stop.WAITING:
         (waiting,) = (item for item in world.queries.confirmations(RUN)
                       if item["status"] == "open")

@@ -9,7 +9,7 @@ from jsonschema import Draft7Validator
 
 import contracts
 from controller.core.canonical import JsonObject
-from controller.core.gates.schema import faults
+from controller.core.faults import faults
 from controller.core.rules import definitions, inlined
 from controller.documents import schema
 from controller.store.projections import Projections

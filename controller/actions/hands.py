@@ -9,18 +9,19 @@ from controller.actions.read import read
 from controller.actions.recall import exposing, recall
 from controller.actions.repeats import KNOWN, known
 from controller.actions.search import search
-from controller.actions.set_aside import set_aside
+from controller.actions.set_aside import foresee, set_aside
 from controller.actions.workplace import CannotPerform, NeedsPerson, Workplace
 from controller.commands import KEY, Ran
 from controller.core.action import (
     Adopt,
+    Amend,
     Ask,
+    ChangeRequest,
     Command,
     Commit,
     Edit,
     EffectClass,
     Finish,
-    Own,
     Read,
     Recall,
     Restore,
@@ -71,8 +72,15 @@ class Hands:
         return Outcome(Status.FAILED, said, effect.source, summary=f"failed: {said}",
                        stopped=stopped)
 
+    def foresee(self, candidate: Candidate) -> str:
+        return foresee(self.place, candidate)
+
     def set_aside(self, candidate: Candidate) -> str:
         return set_aside(self.place, candidate)
+
+    def undo(self, effect: Effect, outcome: Outcome) -> Outcome:
+        self._undo(effect)
+        return replace(outcome, source=effect.source, agreed="")
 
     def resume(self, effect: Effect, remains: Remains) -> Outcome:
         """Pure: do it again. Workspace: restore the pre-snapshot exactly, then do it again.
@@ -123,9 +131,8 @@ class Hands:
                 text = recall(place.trail, place.run, action)
                 return replace(_seen(effect, text, text.split("\n", 1)[0]),
                                exposed=exposing(place.trail, place.run))
-            case Ask(question):
-                return replace(_seen(effect, f"You asked: {question}", "asked"),
-                               stopped=Stopped(Stop.WAITING, question))
+            case Ask() | ChangeRequest() | Amend():
+                return _told(effect, action)
             case Wait(seconds):
                 place.clock.sleep(seconds)
                 return _seen(effect, f"{seconds} seconds have passed.",
@@ -135,7 +142,7 @@ class Hands:
             case Edit() | Run() | Commit() | Adopt() | Restore():
                 return self._change(effect, action)
 
-    def _change(self, effect: Effect, action: Edit | Run | Commit | Own) -> Outcome:
+    def _change(self, effect: Effect, action: Edit | Run | Commit | Adopt | Restore) -> Outcome:
         match action:
             case Edit(changes, check):
                 told = edit(self.place.root, changes)
@@ -211,6 +218,20 @@ class Hands:
 
 def _seen(effect: Effect, text: str, summary: str) -> Outcome:
     return Outcome(Status.DONE, text, effect.source, summary=summary)
+
+
+def _told(effect: Effect, action: Ask | ChangeRequest | Amend) -> Outcome:
+    """What is between people and the contract: nothing is done but saying so."""
+    match action:
+        case Ask(question):
+            return replace(_seen(effect, f"You asked: {question}", "asked"),
+                           stopped=Stopped(Stop.WAITING, question))
+        case ChangeRequest(reason=reason):
+            return replace(_seen(effect, f"You filed a change request: {identity(action)} "
+                                 f"({reason}). The contract holds as it is.", "asked"),
+                           stopped=Stopped(Stop.WAITING, identity(action)))
+        case Amend(version, text):
+            return _seen(effect, text, f"contract version {version}")
 
 
 def _finish(effect: Effect, result: str, summary: str) -> Outcome:

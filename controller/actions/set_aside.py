@@ -11,24 +11,30 @@ PARKED = "refs/oneshot/parked/"
 
 def set_aside(place: Workplace, candidate: Candidate) -> str:
     """The ref of the tree that the candidate leads to; empty when that can't be told beforehand."""
+    tree = foresee(place, candidate)
+    if not tree:
+        return ""
+    ref = f"{PARKED}{candidate.base.spent.steps + 1}"
+    place.snapshots.repo.git("update-ref", ref, tree)
+    return ref
+
+
+def foresee(place: Workplace, candidate: Candidate) -> str:
+    """The tree that a candidate leads to; empty when that can't be told beforehand."""
     action, repo = candidate.transition.action, place.snapshots.repo
-    tree = place.snapshots.take().tree
     match action:
         case Commit():
-            pass
+            return place.snapshots.take().tree
         case Edit(changes):
             try:
                 files = worked_out(place.root, changes)
             except (CannotPerform, OSError):
                 return ""
-            tree = repo.laid_over(tree, {
+            return repo.laid_over(place.snapshots.take().tree, {
                 path: (_mode(content.mode), content.data) if content else None
                 for path, content in files.items()})
         case _:
             return ""
-    ref = f"{PARKED}{candidate.base.spent.steps + 1}"
-    repo.git("update-ref", ref, tree)
-    return ref
 
 
 def _mode(mode: int | None) -> str:

@@ -1,15 +1,19 @@
 """The eyes: sources that we believe over the model. They look and change nothing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from controller.authorities.ci import LocalCI
+from controller.authorities.constraints import Constraints
 from controller.authorities.git import Git
 from controller.authorities.runtime import Runtime
-from controller.core.action import EffectClass
+from controller.core.action import Commit, Edit, EffectClass
+from controller.core.constraints import Broken
 from controller.core.errors import WorldError
 from controller.core.facts import Facts
 from controller.core.head import Head
-from controller.core.records import Effect, Evidence, Outcome, Remains
+from controller.core.records import Candidate, Effect, Evidence, Outcome, Remains
+from controller.core.verdict import Objection, Verdict, judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,7 @@ class Authorities:
     git: Git
     ci: LocalCI
     runtime: Runtime
+    constraints: Constraints
 
     def observe(self, head: Head) -> Facts:
         facts, shell = self.git.observe(head), self.ci.shell
@@ -26,6 +31,16 @@ class Authorities:
 
     def baseline(self, facts: Facts) -> tuple[Evidence, ...]:
         return self.ci.check(facts.source.base, frozenset())
+
+    def vet(self, candidate: Candidate, foresee: Callable[[Candidate], str]) -> Verdict:
+        action, before = candidate.transition.action, candidate.tree
+        found: list[Broken] = []
+        if isinstance(action, Edit) and self.constraints.any:
+            found += self.constraints.broken(foresee(candidate) or before, before)
+        if isinstance(action, Commit):
+            found += self.constraints.broken(before, "")
+            found += () if found else self.ci.vet(before, candidate.base.state)
+        return judged("constraints", (Objection("/action", str(item)) for item in found))
 
     def examine(self, effect: Effect) -> Remains:
         match effect.aim.effect_class:
@@ -41,4 +56,5 @@ class Authorities:
 
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
         criteria = self.ci.attest(effect, outcome)  # first: it takes time, and branches can move
-        return (*self.git.attest(effect, outcome), *criteria)
+        return (*self.git.attest(effect, outcome), *self.constraints.attest(effect, outcome),
+                *criteria)

@@ -6,13 +6,14 @@ files are taken from the base, so that a run can't turn green by changing what i
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controller.authorities.git import agreed, changed_paths
 from controller.commands import Ran, Shell, exported
-from controller.core.action import Command, Finish
-from controller.core.canonical import digest_bytes
-from controller.core.contract import CommandCheck, Criterion, FileCheck
+from controller.core.action import Amend, Command, Finish
+from controller.core.canonical import JsonObject, digest_bytes
+from controller.core.constraints import Broken
+from controller.core.contract import CommandCheck, Contract, Criterion, FileCheck, PersonCheck
 from controller.core.observation import bounded
 from controller.core.ports import Clock
 from controller.core.prompt import describe
@@ -40,29 +41,60 @@ class LocalCI:
 
     repo: Repo
     shell: Shell
-    criteria: tuple[Criterion, ...]
+    contract: Contract
     base: str
     clock: Clock
 
+    @property
+    def subjects(self) -> tuple[Criterion, ...]:
+        """The criteria, and of the constraints those that name a command that must pass."""
+        return (*self.contract.success_criteria, *(
+            Criterion(item.id, item.text, CommandCheck(item.must_pass), item.governance)
+            for item in self.contract.constraints if item.must_pass))
+
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
-        """Every criterion at the run's Git commit, when the effect is a finish as done."""
-        action = effect.candidate.transition.action
+        """Everything at the run's Git commit, when the effect is a finish as done. When it is a new
+        version of the contract: what that brings, on the base.
+        """
+        action, base = effect.candidate.transition.action, effect.candidate.base
+        if isinstance(action, Amend):
+            return self.check(self.base, frozenset(), after=base.contract)
         if not isinstance(action, Finish) or action.result != "done":
             return ()
         commit = outcome.source.head
-        return self.check(commit, agreed(self.repo, effect.candidate.base.state, commit))
+        return self.check(commit, agreed(self.repo, base.state, commit), person=effect.grant)
 
-    def check(self, commit: str, agreed: frozenset[str]) -> tuple[Evidence, ...]:
-        """Every criterion at `commit`. Protected files are the base's, but for `agreed` paths."""
-        base, tree = self.repo.paths(self.base), self.repo.tree_of(commit)
-        instead = {path: self.repo.entry(self.base, path)
-                   for path in changed_paths(self.repo, self.base, commit) - agreed
-                   if self.shell.policy.protects(path, new=path not in base)}
-        return tuple(self._one(criterion, commit, tree, instead) for criterion in self.criteria)
+    def vet(self, tree: str, state: JsonObject) -> tuple[Broken, ...]:
+        """What must pass before a Git commit of a tree, and does not."""
+        wanted = tuple(item for item in self.subjects
+                       if item not in self.contract.success_criteria)
+        instead = self._instead(tree, agreed(self.repo, state, tree)) if wanted else {}
+        found = [self._one(item, tree, tree, instead, None) for item in wanted]
+        return tuple(Broken(item.subject, f"{item.source}: {item.detail}")
+                     for item in found if item.finding is not Finding.VERIFIED)
+
+    def check(self, commit: str, agreed: frozenset[str], *, after: int = 0,
+              person: str | None = None) -> tuple[Evidence, ...]:
+        """Everything at `commit` that came with a version of the contract after `after`. Protected
+        files are the base's, but for `agreed` paths; `person`: the confirmation of one.
+        """
+        tree, instead = self.repo.tree_of(commit), self._instead(commit, agreed)
+        return tuple(self._one(item, commit, tree, instead, person)
+                     for item in self.subjects if item.governance.since > after)
+
+    def _instead(self, commit: str, agreed: frozenset[str]) -> dict[str, Entry | None]:
+        base = self.repo.paths(self.base)
+        return {path: self.repo.entry(self.base, path)
+                for path in changed_paths(self.repo, self.base, commit) - agreed
+                if self.shell.policy.protects(path, new=path not in base)}
 
     def _one(self, criterion: Criterion, commit: str, tree: str,
-             instead: Mapping[str, Entry | None]) -> Evidence:
+             instead: Mapping[str, Entry | None], person: str | None) -> Evidence:
         match criterion.check:
+            case PersonCheck():
+                said = f"a person said yes ({person})" if person else "no person has looked at it"
+                finding = Finding.VERIFIED if person else Finding.FAILING
+                return replace(self._evidence(criterion, finding, said, tree), authority="person")
             case CommandCheck(command, expect_exit):
                 ran = self._run(command, commit, instead)
                 finding, output = _finding(ran, expect_exit), ran.output.encode()

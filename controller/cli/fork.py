@@ -39,7 +39,7 @@ def command(folder: Path, name: str | None, step: int) -> None:
 
 def _forked(place: Place, run: RunId, point: Point) -> Launch:
     """The new run. Its record is written last: until then nothing of it is known."""
-    old = place.queries.launch(run)
+    old = place.launch(run)
     now = place.clock.now()
     new = replace(old, run=run_id(old.goal, point.git_commit, now), at=now, folder="")
     theirs, ours = House(place, old), House(place, new)
@@ -52,7 +52,8 @@ def _forked(place: Place, run: RunId, point: Point) -> Launch:
     state: JsonObject = {**point.state, "source_authority": as_state(source),
                          "budget": budget(Spent(), of_documents(old.documents).rules)}
     head = Head(new.run, 0, state, f"This run begins where run {run} was after step {point.step}.",
-                point.observation, extras=point.snapshot.extras)
+                point.observation, extras=point.snapshot.extras,
+                contract=of_documents(old.documents).rules.contract.version)
     journal(place).create(new, head, (), {"run": run, "step": point.step,
                                           "version": point.version})
     return new

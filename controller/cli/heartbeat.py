@@ -78,7 +78,7 @@ def _beats(place: Place, lease: Lease, lost: Callable[[str], None],
     def renew(now: datetime) -> None:
         tables = open_tables(place.database)  # its own: a connection is not shared with a thread
         with closing(tables.connection):
-            Journal(tables, alive).renew(lease, now)
+            Journal(tables, alive, place.seal).renew(lease, now)
 
     heart = Heartbeat(renew, lost, place.clock, place.clock.now() + LEASE)
     while not ended.wait(BEAT.total_seconds()) and heart.beat():

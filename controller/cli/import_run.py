@@ -36,7 +36,7 @@ def command(folder: Path, file: Path) -> None:
     house = _house(place, bundle.run)
     repo = _objects(place, bundle, file)
     _set_aside(house)
-    store(place.tables, bundle, place.clock.now(), house.launch.folder)
+    store(place.tables, place.seal, bundle, place.clock.now(), house.launch.folder)
     house.settle(bundle.worktree)
     _deliver(place, bundle, repo)
     Projections(place.queries, place.runs).catch_up(bundle.run)

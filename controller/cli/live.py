@@ -120,6 +120,12 @@ class WatchedExecutor:
         self.view.waiting(self._doing(effect))
         return self.executor.perform(effect)
 
+    def foresee(self, candidate: Candidate) -> str:
+        return self.executor.foresee(candidate)
+
+    def undo(self, effect: Effect, outcome: Outcome) -> Outcome:
+        return self.executor.undo(effect, outcome)
+
     def set_aside(self, candidate: Candidate) -> str:
         return self.executor.set_aside(candidate)
 

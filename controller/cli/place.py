@@ -1,19 +1,21 @@
 """Where a command works: the checkout around it, and the record in its `.agent-runtime` folder."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from controller.core.canonical import digest
+from controller.core.canonical import digest, entries
 from controller.core.errors import SetupError, WorldError
+from controller.core.governed import dated
 from controller.core.head import Launch, RunId
 from controller.settings import Settings, checkout_root
 from controller.store.queries import Queries
 from controller.store.sqlite import SqliteTables, open_tables
 
 if TYPE_CHECKING:
+    from controller.core.approval import Seal
     from controller.documents import Project
     from controller.repo import Repo
     from controller.store.people import Desk
@@ -61,11 +63,32 @@ class Place:
         return Queries(self.tables)
 
     @property
+    def seal(self) -> "Seal":
+        """What answers of people are signed with. Raises SetupError when the key is no secret."""
+        from controller.keys import seal_of
+
+        if self.settings.state.is_relative_to(self.root):
+            raise SetupError(f"{self.settings.state}: the signing key must not lie in the "
+                             "repository; set XDG_STATE_HOME to another folder")
+        return seal_of(self.settings.state)
+
+    @property
     def desk(self) -> "Desk":
         """The record, as people write to it."""
         from controller.store.people import Desk
 
-        return Desk(self.tables)
+        return Desk(self.tables, self.seal, self.settings.user)
+
+    def launch(self, run: RunId) -> Launch:
+        """A run as it goes on now: what was fixed when it started, under its newest contract.
+
+        Raises Damaged when that is not signed.
+        """
+        from controller.store.contracts import newest
+
+        fixed = self.queries.launch(run)
+        return replace(fixed, documents={
+            **fixed.documents, "contract": newest(self.tables, self.seal, run)})
 
     @property
     def runs(self) -> Path:
@@ -135,7 +158,9 @@ def new_launch(place: Place, project: "Project") -> Launch:
         raise SetupError("the repository has a branch `oneshot`, so there can be none called "
                          "oneshot/<run>; rename it")
     goal, now = project.rules.contract.goal, place.clock.now()
-    return Launch(run_id(goal, base, now), goal, base, now, project.documents)
+    contract = dated(entries(project.documents["contract"]), now)
+    return Launch(run_id(goal, base, now), goal, base, now,
+                  {**project.documents, "contract": contract})
 
 
 def run_id(goal: str, base: str, at: datetime) -> RunId:

@@ -12,6 +12,7 @@ from controller.cli.place import Place, new_launch, open_place
 from controller.cli.show import document, line, mark, talk
 from controller.cli.travel import Nobody
 from controller.cli.wiring import build, build_model
+from controller.core.approval import Seal
 from controller.core.canonical import JsonObject, entries
 from controller.core.head import Head, Launch
 from controller.core.prompt import render
@@ -48,7 +49,7 @@ def command(folder: Path, changes: Changes, walls: Tier | None, only_prompt: boo
     asked = Nobody() if only_prompt else build_model(place, fixed, config.model)
     try:
         sandbox = ready(House(place, fixed), fixed, walls, lambda _: None, silent=as_json)
-        ctl = build(place, fixed, asked, Journal(MemoryTables(), alive), sandbox)
+        ctl = build(place, fixed, asked, Journal(MemoryTables(), alive, Seal(b"")), sandbox)
         head = launch(ctl, config.test_command)
         if only_prompt:
             _show_prompt(render(ctl.rules, head), as_json)

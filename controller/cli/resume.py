@@ -10,8 +10,11 @@ from controller.cli.live import View
 from controller.cli.place import Place, open_place
 from controller.cli.run import drive_run
 from controller.cli.show import talk
+from controller.cli.status import at_work
+from controller.core.canonical import JsonValue, canonical, entries
 from controller.core.errors import SetupError
-from controller.core.head import Launch
+from controller.core.governed import items, said
+from controller.core.head import Launch, Wish
 from controller.core.projection import tree_of
 from controller.core.tier import Tier
 from controller.project import read_project
@@ -28,6 +31,11 @@ def command(folder: Path, name: str | None, changes: Changes, walls: Tier | None
     """Go on with a run (the last one by default), after concluding what a crash left open."""
     place = open_place(folder, from_environment())
     fixed = place.queries.launch(place.run(name))
+    row = place.tables.run(fixed.run)
+    if row and row.wish == Wish.PAUSE.value and at_work(place, fixed.run):
+        place.desk.wish(fixed.run, Wish.NONE, place.clock.now())
+        talk(f"run {fixed.run} goes on in the process that was paused")
+        return
     if not as_json:
         _mention_contract(place, fixed)
     known = Narrator(tree_of(place.queries.head(fixed.run).state))
@@ -39,10 +47,20 @@ def command(folder: Path, name: str | None, changes: Changes, walls: Tier | None
 
 
 def _mention_contract(place: Place, fixed: Launch) -> None:
-    """A run keeps the contract that it was started with; say so when there is another now."""
+    """A run keeps its contract; say so when the file says something else now."""
     try:
         now = read_project(place.root).documents["contract"]
     except SetupError:
         return
-    if now != fixed.documents["contract"]:
-        talk("note: the contract has changed since this run began; it goes on with the old one")
+    mine = fixed.documents["contract"]
+    if _said(now) != _said(mine):
+        talk("note: the contract's file has changed since this run began; it goes on with its own "
+             "(`oneshot intent` shows and changes that)")
+
+
+def _said(contract: JsonValue) -> list[str]:
+    """What a contract says, whoever has said it when."""
+    document = entries(contract)
+    if "last" not in document:  # a run of before contracts had versions
+        return [canonical(contract).decode()]
+    return [f"{item['id']}: {said(item)}" for _, item in items(document)]

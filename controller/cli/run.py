@@ -1,5 +1,6 @@
 """`oneshot run`: start a run and drive it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,16 +15,17 @@ from controller.cli.place import Place, branch_of, new_launch, open_place
 from controller.cli.show import exit_code, json_line, line, next_commands, talk
 from controller.cli.status import next_steps, status_document
 from controller.cli.tidy import Tidy
-from controller.cli.wiring import build, build_model, held, journal, recorded
-from controller.core.canonical import entries
+from controller.cli.wiring import build, build_model, held, journal, post_of, recorded
+from controller.core.canonical import JsonObject, entries
 from controller.core.errors import Damaged, ModelError
-from controller.core.head import Head, Launch, Stop
+from controller.core.head import Head, Launch, Lease, Stop
 from controller.core.tier import Tier
 from controller.documents import of_documents
 from controller.launch import launch
-from controller.loop import run
+from controller.loop import Controller, current, run, wanted
 from controller.project import read_project
 from controller.settings import from_environment
+from controller.store.contracts import newest
 
 
 @click.command("run")
@@ -61,8 +63,8 @@ def drive_run(place: Place, fixed: Launch, view: View, walls: Tier | None, *,
     """Open the run if it is new, drive it, and tell what came of it. Returns the exit code."""
     config = of_documents(fixed.documents).config
     model = recorded(build_model(place, fixed, config.model), record)
-    watched, tidy = WatchedModel(model, view), Tidy(place)
-    store = journal(place, view.written, tidy.written)
+    watched, tidy, post = WatchedModel(model, view), Tidy(place), post_of(place, fixed)
+    store = journal(place, view.written, tidy.written, post.written)
     with shown(view):
         sandbox = ready(House(place, fixed), fixed, walls, view.waiting, silent=view.as_json)
         if new:
@@ -70,16 +72,34 @@ def drive_run(place: Place, fixed: Launch, view: View, walls: Tier | None, *,
             _warn(launch(build(place, fixed, watched, store, sandbox), config.test_command), view)
         view.waiting("taking the lease")
         with held(place, fixed.run, store) as lease:
-            ctl = build(place, fixed, watched, store, sandbox, lease)
+            store.grant_wish(lease)
             tidy.snapshots = House(place, fixed).worktree(lease.worktree)
-            ctl = replace(ctl, executor=WatchedExecutor(ctl.executor, view))
+
+            def under(documents: JsonObject) -> Controller:
+                now = replace(fixed, documents={**fixed.documents, **documents})
+                ctl = build(place, now, watched, store, sandbox, lease, post)
+                return replace(ctl, executor=WatchedExecutor(ctl.executor, view))
+
             try:
-                head = run(ctl, lease, steps)
+                head = _drive(place, under, lease, steps)
             except ModelError:
                 talk(f"run {fixed.run} is kept as it is; `oneshot resume` goes on")
                 raise
     conclude(place, head, view)
     return exit_code(head)
+
+
+def _drive(place: Place, under: Callable[[JsonObject], Controller], lease: Lease,
+           steps: int | None) -> Head:
+    """Step until the run stands still, under the newest contract at each moment."""
+    last = None if steps is None else place.queries.head(lease.run).spent.steps + steps
+    while True:
+        ctl = under({"contract": newest(place.tables, place.seal, lease.run)})
+        taken = place.queries.head(lease.run).spent.steps
+        head = run(ctl, lease, None if last is None else last - taken)
+        if head.stopped or head.spent.steps == last or not wanted(ctl, lease) or (
+                current(ctl, lease)):
+            return head
 
 
 def _warn(head: Head, view: View) -> None:

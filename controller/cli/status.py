@@ -8,7 +8,7 @@ from controller.cli.place import Place, open_place
 from controller.cli.show import document, exit_code, line, mark, next_commands, table
 from controller.core.canonical import JsonObject, JsonValue, entries
 from controller.core.errors import Damaged
-from controller.core.head import Head, RunId, Spent, Stop
+from controller.core.head import Head, RunId, Spent, Stop, Wish
 from controller.processes import alive
 from controller.settings import from_environment
 
@@ -53,7 +53,7 @@ def _show(place: Place, run: RunId) -> None:
     line(f"  {_phase(place, head)}"
          + (f": {head.stopped.reason}" if head.stopped else "")
          + f" (step {head.spent.steps}, version {head.version})")
-    if place.queries.effect(run) and not _at_work(place, run):
+    if place.queries.effect(run) and not at_work(place, run):
         line("  one action is open: whether it was done is not known. The state is intact.")
     table([("  " + mark({"verified": True, "failing": False}.get(str(item.get("finding")))), id,
             f"{item['finding']} {_when(item)}") for id, item in _criteria(head)])
@@ -88,14 +88,15 @@ def _criteria(head: Head) -> list[tuple[str, JsonObject]]:
 def _phase(place: Place, head: Head) -> str:
     if head.stopped:
         return head.stopped.why.value
-    if _at_work(place, head.run):
-        return "running"
+    if at_work(place, head.run):
+        row = place.tables.run(head.run)
+        return "paused by you" if row and row.wish == Wish.PAUSE.value else "running"
     if place.queries.effect(head.run) is None:
         return "paused"
     return "stopped without saying so" if place.queries.holder(head.run) else "interrupted"
 
 
-def _at_work(place: Place, run: RunId) -> bool:
+def at_work(place: Place, run: RunId) -> bool:
     """Whether a controller is at work: one that stands still does not renew its lease."""
     holder, until = place.queries.holder(run), place.queries.held_until(run)
     return (holder is not None and until is not None and place.clock.now() < until
@@ -107,7 +108,7 @@ def next_steps(place: Place, head: Head) -> tuple[str, ...]:
     name = place.named(head.run)
     if head.stopped is None:
         log = (f"oneshot log{name}",)
-        return log if _at_work(place, head.run) else (f"oneshot resume{name}", *log)
+        return log if at_work(place, head.run) else (f"oneshot resume{name}", *log)
     match head.stopped.why:
         case Stop.FINISHED:
             return (f"git log -p oneshot/{head.run}", f"oneshot report{name}")
@@ -125,12 +126,12 @@ def next_steps(place: Place, head: Head) -> tuple[str, ...]:
 
 def _answers(place: Place, head: Head, item: JsonObject) -> tuple[str, ...]:
     option = place.named(head.run, "--run")
+    if item["kind"] == "question":
+        return (f'oneshot answer {item["id"]}{option} "…"',)
     if item["kind"] == "unknown":
         return tuple(f"oneshot decide {item['id']} {answer}{option}"
                      for answer in ("happened", "did-not"))
-    if item["kind"] != "action":
-        return (f'oneshot say{option} "…"',)
-    return (f"oneshot show {head.spent.steps}{place.named(head.run)}",
+    return (f"oneshot approvals {item['id']}{option}",
             f"oneshot approve {item['id']}{option}",
             f"oneshot deny {item['id']}{option} --reason …")
 

@@ -31,7 +31,7 @@ def take_back(place: Place, lease: Lease, point: Point, reason: str) -> Head:
 
     Raises SetupError when the snapshot of that point is not kept any more.
     """
-    store, fixed = journal(place), place.queries.launch(lease.run)
+    store, fixed = journal(place), place.launch(lease.run)
     require(House(place, fixed).worktree(lease.worktree), point)
     ctl = build(place, fixed, Nobody(), store, NO_COMMANDS, lease)
     head = store.head(lease.run)

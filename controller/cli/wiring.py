@@ -10,23 +10,37 @@ from controller.cli.heartbeat import beating
 from controller.cli.house import House
 from controller.cli.place import Place, branch_of
 from controller.cli.show import talk
+from controller.core.canonical import entries
 from controller.core.config import ModelConfig
 from controller.core.errors import ModelUnusable, SetupError, WorldError
 from controller.core.head import Launch, Lease, RunId
-from controller.core.ports import Model
+from controller.core.ports import Mailbox, Model
 from controller.documents import of_documents
 from controller.loop import Controller
+from controller.notify.configured import routes
+from controller.notify.post import Post
 from controller.processes import alive, end_marked, this_process
 from controller.sandbox.choice import Sandbox
 from controller.settings import Settings
 from controller.store.journal import Journal
 from controller.store.projections import Projections
 
+
+class NoMail:
+    """Nothing comes in from elsewhere."""
+
+    def collect(self, run: RunId) -> None:
+        pass
+
+
+NO_MAIL = NoMail()
+
 Follow = Callable[[RunId], None]
 
 
 def build(place: Place, launch: Launch, model: Model, store: Journal,
-          sandbox: Sandbox, lease: Lease | None = None) -> Controller:
+          sandbox: Sandbox, lease: Lease | None = None,
+          mailbox: Mailbox = NO_MAIL) -> Controller:
     """The controller of one run over `store`, with its repository and worktree in place.
 
     Without a lease it is that of a run which nobody else knows of yet.
@@ -35,6 +49,7 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     from controller.actions.workplace import Workplace
     from controller.authorities import Authorities
     from controller.authorities.ci import LocalCI
+    from controller.authorities.constraints import Constraints
     from controller.authorities.git import Git
     from controller.authorities.runtime import Runtime
     from controller.cli.confine import shell_of, tests_of
@@ -46,12 +61,13 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     rules = replace(rules, redactor=shell.redactor)
     base, repo = launch.base, snapshots.repo
     git = Git(snapshots, user, branch_of(launch.run), base, place.clock)
-    ci = LocalCI(repo, shell, rules.contract.success_criteria, base, place.clock)
+    ci = LocalCI(repo, shell, rules.contract, base, place.clock)
+    constraints = Constraints(repo, rules.contract.constraints, base, place.clock)
     hands = Hands(Workplace(
         launch.run, snapshots, shell, user, identity_of(user, place.settings.home), place.queries,
         place.clock, tests_of(rules), fence=lambda: store.check(lease) if lease else None))
-    return Controller(launch, rules, model, Authorities(git, ci, Runtime(repo, shell, base)), hands,
-                      store, place.clock)
+    return Controller(launch, rules, model, Authorities(
+        git, ci, Runtime(repo, shell, base), constraints), hands, store, place.clock, mailbox)
 
 
 def build_model(place: Place, launch: Launch, config: ModelConfig) -> Model:
@@ -72,7 +88,18 @@ def journal(place: Place, *follow: Follow) -> Journal:
         for told in follow:
             told(run)
 
-    return Journal(place.tables, alive, written)
+    return Journal(place.tables, alive, place.seal, written)
+
+
+def post_of(place: Place, launch: Launch) -> Post:
+    """How people elsewhere are told of a run, and answer. Raises SetupError for an unset variable.
+    """
+    config = entries(launch.documents["config"])
+    found = routes(entries(config.get("notify")), place.settings.variables, place.root)
+    return Post(place.queries, place.desk, place.seal, place.clock,
+                of_documents(launch.documents).rules.limits, found,
+                place.runs / launch.run / "notices.json", talk,
+                place.queries.last_number(launch.run) if launch.run in place.queries.runs() else 0)
 
 
 @contextmanager

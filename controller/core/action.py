@@ -1,4 +1,4 @@
-"""What a model may ask the controller to do: nine kinds, each a value.
+"""What a model may ask the controller to do: ten kinds, each a value.
 
 The kinds and their fields are written down for models in the schema `transition`.
 """
@@ -138,6 +138,19 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeRequest:
+    """Ask for a change of the user's contract: `add` to a field, `amend` or `retire` an item.
+
+    `value` is what it is to say: a text, or JSON for what is typed. Only a person grants it.
+    """
+
+    change: str
+    item: str  # the id of an item; for `add` a field, and of a criterion its id: field/id
+    reason: str
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """Let time pass."""
 
@@ -179,10 +192,22 @@ class Restore:
     reason: str
 
 
-Own: TypeAlias = Adopt | Restore
+@dataclass(frozen=True, slots=True)
+class Amend:
+    """Go on under a newer version of the contract, which `text` tells about.
+
+    The controller's own, between two steps, after a person has changed the contract.
+    """
+
+    version: int
+    text: str
+
+
+Own: TypeAlias = Adopt | Restore | Amend
 """What the controller does by itself: journalled and recovered like anything else."""
 
-Action: TypeAlias = Read | Search | Edit | Run | Commit | Recall | Ask | Wait | Finish | Own
+Action: TypeAlias = (
+    Read | Search | Edit | Run | Commit | Recall | Ask | ChangeRequest | Wait | Finish | Own)
 
 
 def touched(action: Action) -> tuple[str, ...]:
@@ -194,7 +219,7 @@ def touched(action: Action) -> tuple[str, ...]:
             return ()
 
 
-def identity(action: Action) -> str:  # noqa: C901, PLR0911  (one return a kind)
+def identity(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912  (one return a kind)
     """The action in one short line for people and for Σ's `recent`."""
     match action:
         case Read(files):
@@ -212,6 +237,8 @@ def identity(action: Action) -> str:  # noqa: C901, PLR0911  (one return a kind)
             return f"recall {query!r}"
         case Ask(question):
             return f"ask {question}"
+        case ChangeRequest(change, item):
+            return f"ask to {change} {item}"
         case Wait(seconds):
             return f"wait {seconds} s"
         case Finish(result):
@@ -220,6 +247,8 @@ def identity(action: Action) -> str:  # noqa: C901, PLR0911  (one return a kind)
             return f"adopt {commit[:12]}"
         case Restore(step):
             return f"restore step {step}"
+        case Amend(version):
+            return f"go on under version {version} of the contract"
 
 
 def _paths(change: Change) -> tuple[str, ...]:

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from controller.core.action import (
     Action,
     Adopt,
+    Amend,
     Ask,
+    ChangeRequest,
     Commit,
     Edit,
     EffectClass,
@@ -41,7 +43,8 @@ def aim(  # noqa: PLR0911  (one return a kind)
     outside the worktree when the user has listed it, word for word.
     """
     match action:
-        case Read() | Search() | Recall() | Ask() | Wait() | Finish():
+        case (Read() | Search() | Recall() | Ask() | ChangeRequest() | Wait() | Finish()
+              | Amend()):
             return Aim(EffectClass.PURE)
         case Edit():
             named = ", ".join(map(quoted, dict.fromkeys(touched(action)[:_NAMED])))

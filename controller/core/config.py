@@ -15,6 +15,17 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Approvals:
+    """What a run does while a person is to answer (park, wait, continue), how long a question is
+    open, and how long a run waits before it parks. Seconds.
+    """
+
+    mode: str = "park"
+    expires: int = 7 * 86400
+    wait: int = 8 * 3600
+
+
+@dataclass(frozen=True, slots=True)
 class ModelConfig:
     """Which model interface a run uses and how. Timeouts in seconds."""
 
@@ -36,6 +47,7 @@ class Config:
 
     model: ModelConfig = ModelConfig()
     limits: Limits = Limits()
+    approvals: Approvals = Approvals()
     domain: str = "coding"
     skill: str | None = None
     test_command: str | None = None

@@ -1,9 +1,39 @@
 """The intent contract as a value: what a run is for and must not touch. No model writes it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeAlias
 
 from controller.core.action import Command
+
+
+@dataclass(frozen=True, slots=True)
+class Governance:
+    """Where an item of the contract comes from, and who may change it.
+
+    `source` is `file:line@digest`, or who said it and when. `freshness`: seconds after which it is
+    stale unless it is said again. `since` is the contract version that brought it, `supersedes`
+    (`id@version`) what it took the place of. What `retention` and `change_policy` mean is written
+    in the schema `intent-contract`.
+    """
+
+    source: str = ""
+    owner: str = "user"
+    retention: str = "always"
+    freshness: int | None = None
+    change_policy: str = "ask"
+    supersedes: str = ""
+    since: int = 1
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that the user has said, word for word, under an id of its own."""
+
+    id: str
+    text: str
+    governance: Governance = Governance()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +51,15 @@ class FileCheck:
     path: str
     contains: str | None = None
 
-Check: TypeAlias = CommandCheck | FileCheck
+
+@dataclass(frozen=True, slots=True)
+class PersonCheck:
+    """Holds when a person has looked at the very Git commit and says so."""
+
+    question: str
+
+
+Check: TypeAlias = CommandCheck | FileCheck | PersonCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +69,51 @@ class Criterion:
     id: str
     text: str
     check: Check
+    governance: Governance = Governance()
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One limit on how. What has no typed part is prose for the model; the rest is checked by the
+    controller at each action. Money in US dollars.
+    """
+
+    id: str
+    text: str = ""
+    governance: Governance = Governance()
+    allow_paths: tuple[str, ...] = ()
+    forbid_paths: tuple[str, ...] = ()
+    protect_paths: tuple[str, ...] = ()
+    max_files: int | None = None
+    max_lines: int | None = None
+    no_new_dependencies: bool = False
+    public_api: tuple[str, ...] = ()  # globs of Python files whose public signatures stay
+    forbid_commands: tuple[str, ...] = ()
+    forbid_imports: tuple[str, ...] = ()
+    must_pass: Command | None = None
+    deadline: datetime | None = None
+    max_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What this run is for and must not touch. Belongs to the user."""
+    """What this run is for and must not touch. Belongs to the user. Its version grows with every
+    change that he makes while the run is going.
+    """
 
     goal: str
     success_criteria: tuple[Criterion, ...]
-    locked_requirements: tuple[str, ...] = ()
-    constraints: tuple[str, ...] = ()
-    allow_paths: tuple[str, ...] = ()
-    forbid_paths: tuple[str, ...] = ()
-    max_files: int | None = None
-    non_goals: tuple[str, ...] = ()
-    approval_boundaries: tuple[str, ...] = ()
-    must_remember: tuple[str, ...] = ()
-    priority_order: tuple[str, ...] = ()
+    locked_requirements: tuple[Item, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    non_goals: tuple[Item, ...] = ()
+    approval_boundaries: tuple[Item, ...] = ()
+    must_remember: tuple[Item, ...] = ()
+    priority_order: tuple[Item, ...] = ()
+    version: int = 1
+
+    @property
+    def governed(self) -> tuple[tuple[str, str, Governance], ...]:
+        """(id, text, governance) of everything in it that the user has said, but for the goal."""
+        return tuple((item.id, item.text, item.governance) for group in (
+            self.success_criteria, self.locked_requirements, self.constraints, self.non_goals,
+            self.approval_boundaries, self.must_remember, self.priority_order) for item in group)

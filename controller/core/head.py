@@ -59,6 +59,15 @@ class Head:
     extras: str = ""  # as a Snapshot has it, beside the tree that the state names
     stopped: Stopped | None = None
     exposed: bool = False  # text that nobody vouches for was shown since the user last spoke
+    contract: int = 1  # version of the contract that it is under
+
+
+class Wish(Enum):
+    """What the user wants of the controller that is at work on a run."""
+
+    NONE = ""
+    PAUSE = "pause"  # stand still after this step, and stay
+    STOP = "stop"  # end after this step
 
 
 @dataclass(frozen=True, slots=True)

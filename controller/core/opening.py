@@ -24,11 +24,15 @@ def first_state(rules: Rules, facts: Facts, baseline: tuple[Evidence, ...]) -> J
     """Σ at version 0: the model's fields empty, the controller's as the authorities say."""
     empty: JsonObject = {name: {} for name, prop in properties(rules.state_schema).items()
                          if prop.get("x-owner") == MODEL}
+    wanted = {criterion.id for criterion in rules.contract.success_criteria}
     criteria: JsonObject = {item.subject: {
         "finding": item.finding.value, "baseline": item.finding.value, "tree": item.tree,
-        "step": 0, "detail": item.detail.split("\n", 1)[0][:300]} for item in baseline}
-    return {**empty, "source_authority": as_state(facts.source), "criteria": criteria,
-            "recent": [], "confirmations": {}, "budget": budget(Spent(), rules)}
+        "step": 0, "detail": item.detail.split("\n", 1)[0][:300]} for item in baseline
+        if item.subject in wanted}
+    made: JsonObject = {
+        **empty, "source_authority": as_state(facts.source), "criteria": criteria, "recent": [],
+        "confirmations": {}, "budget": budget(Spent(), rules), "waiting": {}}
+    return {name: value for name, value in made.items() if name in properties(rules.state_schema)}
 
 
 def first_observation(facts: Facts, baseline: tuple[Evidence, ...],

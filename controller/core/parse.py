@@ -5,8 +5,10 @@ from typing import Literal, cast
 from controller.core.action import (
     Action,
     Adopt,
+    Amend,
     Ask,
     Change,
+    ChangeRequest,
     Command,
     Commit,
     Delete,
@@ -64,10 +66,18 @@ def _parse_rest(document: JsonObject) -> Action:
 
 
 def _parse_own(document: JsonObject) -> Action:
-    """The controller's own actions, from the record: no schema lets them through from a model."""
+    """A change request; else an action of the controller's own, from the record: no schema lets
+    those through from a model.
+    """
     match document:
+        case {"kind": "change_request", "change": str(change), "item": str(item),
+              "reason": str(reason)}:
+            value = document.get("value")
+            return ChangeRequest(change, item, reason, str(value) if value is not None else None)
         case {"kind": "adopt", "commit": str(commit)}:
             return Adopt(commit)
+        case {"kind": "amend", "version": int(version), "text": str(text)}:
+            return Amend(version, text)
         case {"kind": "restore", "step": int(step), "state": dict(state),
               "tree": str(tree), "extras": str(extras), "observation": str(observation),
               "heard": int(heard), "reason": str(reason)}:

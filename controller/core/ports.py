@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 from controller.core.aim import Aim
 from controller.core.canonical import JsonObject
 from controller.core.facts import Facts
-from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Stopped
+from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Stopped, Wish
 from controller.core.records import (
     Call,
     Candidate,
@@ -16,6 +16,7 @@ from controller.core.records import (
     Evidence,
     Outcome,
     Prompt,
+    Question,
     Remains,
     Reply,
     Step,
@@ -54,6 +55,15 @@ class Executor(Protocol):
     def perform(self, effect: Effect) -> Outcome:
         """Do it once. An action that can't be performed is an Outcome, never an exception."""
 
+    def foresee(self, candidate: Candidate) -> str:
+        """The tree that a candidate would make of the worktree, without making it.
+
+        Empty when it can't be told beforehand.
+        """
+
+    def undo(self, effect: Effect, outcome: Outcome) -> Outcome:
+        """Bring the worktree back to what it was before an effect: the outcome, as it is then."""
+
     def set_aside(self, candidate: Candidate) -> str:
         """Keep what a candidate would make of the worktree, without making it: where it is kept.
 
@@ -75,6 +85,12 @@ class Authority(Protocol):
 
     def baseline(self, facts: Facts) -> tuple[Evidence, ...]:
         """Look at every criterion on the untouched base."""
+
+    def vet(self, candidate: Candidate, foresee: Callable[[Candidate], str]) -> Verdict:
+        """Judge what a candidate would make of the worktree, as far as `foresee` can tell: the
+        typed constraints of the contract, and before a Git commit the commands that must pass.
+        Read-only.
+        """
 
     def examine(self, effect: Effect) -> Remains:
         """Look at what is left of an effect that was begun and not settled. Read-only."""
@@ -112,6 +128,26 @@ class Store(Protocol):
     def open_effect(self, run: RunId) -> Effect | None:
         """The effect begun and not yet settled, if a crash left one."""
 
+    def contract(self, run: RunId) -> int:
+        """The newest version of the run's contract. Raises Damaged when one is not signed."""
+
+    def wish(self, run: RunId) -> Wish:
+        """What the user wants of whoever is at work."""
+
+    def grant_wish(self, lease: Lease) -> None:
+        """Forget what he wanted: it is done, or nobody was there to hear it."""
+
+    def amendments(self, run: RunId, since: int) -> str:
+        """What the user has changed in the contract after a version, in words."""
+
+    def attend(self, lease: Lease, now: datetime) -> Head:
+        """Take in what people have answered since: what they declined is the next observation. An
+        answer that is not signed, or too old, is recorded, and the question is open again.
+        """
+
+    def remind(self, lease: Lease, now: datetime) -> Head:
+        """Ask again what was open for too long."""
+
     def granted(self, run: RunId) -> Call | None:
         """The call whose parked candidate a person has allowed, if there is one."""
 
@@ -135,10 +171,9 @@ class Store(Protocol):
         """Record the refusal as the next observation; the model's state does not move."""
 
     def park(self, lease: Lease, candidate: Candidate, verdicts: tuple[Verdict, ...],
-             call: Call, kept: str = "") -> Head:
-        """Put the candidate in the confirmation queue and stop the run until a person answers.
-
-        `kept` is where what it would make is kept.
+             call: Call, question: Question, now: datetime) -> Head:
+        """Put the candidate in the confirmation queue, and stop the run if the question stops it.
+        A grant that is stale is asked again.
         """
 
     def doubt(self, lease: Lease, effect: Effect, outcome: Outcome, now: datetime) -> Head:
@@ -152,6 +187,16 @@ class Store(Protocol):
 
     def stop(self, lease: Lease, stopped: Stopped | None, now: datetime) -> Head:
         """Let the run stand still, or (None) go on after it stood still."""
+
+
+class Mailbox(Protocol):
+    """Where answers of people come in from elsewhere."""
+
+    def collect(self, run: RunId) -> None:
+        """Write what has come in into the record. An answer that is none is recorded as refused.
+
+        Never raises for what is out of reach: nobody's network stops a run.
+        """
 
 
 class Trail(Protocol):
@@ -177,23 +222,6 @@ class Trail(Protocol):
 
     def holder(self, run: RunId) -> Owner | None:
         """Who holds the run's lease now."""
-
-
-class People(Protocol):
-    """The durable record, as people write to it. Every method is one transaction."""
-
-    def say(self, run: RunId, text: str, now: datetime) -> int:
-        """Leave a message for the next step; answers an open question. Returns its id.
-
-        Raises SetupError for a run that is finished.
-        """
-
-    def answer(self, run: RunId, confirmation: str, *, approve: bool, reason: str,
-               now: datetime) -> None:
-        """Answer a parked candidate. Raises SetupError when there is nothing to answer."""
-
-    def decide(self, run: RunId, question: str, *, happened: bool, now: datetime) -> None:
-        """Say whether an effect of unknown outcome happened. Raises SetupError when none is."""
 
 
 Alive: TypeAlias = Callable[[Owner], bool | None]

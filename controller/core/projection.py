@@ -84,6 +84,13 @@ def answered(state: JsonObject, grant: str, action: Action, answer: str,
             grant: {"action": first_line(identity(action)), "answer": answer, **(agreed or {})}}
 
 
+def waiting(state: JsonObject, shown: JsonObject) -> JsonObject:
+    """The state with what waits for a person; as it was in runs whose state has no place for it."""
+    if "waiting" not in state or state["waiting"] == shown:
+        return state
+    return {**state, "waiting": dict(list(shown.items())[-_CONFIRMATIONS:])}
+
+
 def agreements(state: JsonObject) -> tuple[tuple[str, frozenset[str]], ...]:
     """(tree, paths) of every answer by which a person agreed to changes of files, newest first."""
     given = entries(state.get("confirmations"))

@@ -4,10 +4,19 @@ P and I come first and do not change during a run, so a provider can cache them;
 Every part has a byte limit: step 10,000 sends the same order of bytes as step 10.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from controller.core.canonical import JsonObject, canonical, digest_bytes
-from controller.core.contract import Check, CommandCheck, Contract, FileCheck
+from controller.core.contract import (
+    Check,
+    CommandCheck,
+    Constraint,
+    Contract,
+    FileCheck,
+    Item,
+    PersonCheck,
+)
 from controller.core.head import Head
 from controller.core.observation import LIMIT as OBSERVATION_LIMIT
 from controller.core.observation import whole
@@ -17,6 +26,8 @@ from controller.core.rules import MODEL, Rules, properties
 
 HEADER = "oneshot step request"
 """Every prompt begins with this line, so that none begins with a slash command."""
+
+_LISTED = 80  # characters of an item that only its beginning stands for
 
 SKILL_LIMIT = 24 * 1024
 CONTRACT_LIMIT = 24 * 1024
@@ -66,16 +77,19 @@ def _actions(rules: Rules) -> JsonObject:
 
 
 def _contract(contract: Contract) -> str:
+    """Each item under its id; those that need not stand here whole, by how they begin."""
+    constraints = tuple(Item(item.id, "; ".join(filter(None, (item.text, *limits(item)))),
+                             item.governance) for item in contract.constraints)
     parts = [f"Goal: {contract.goal}", _criteria(contract)]
-    parts += [_texts(title, texts) for title, texts in (
-        ("Locked requirements", contract.locked_requirements),
-        ("Constraints", (*contract.constraints, *_typed(contract))),
-        ("Not part of this task", contract.non_goals),
-        ("A person must be asked first about", contract.approval_boundaries),
-        ("Remember", contract.must_remember),
-        ("When wishes collide, the earlier wins", contract.priority_order),
-    ) if texts]
-    return "\n\n".join(parts)
+    parts += [_items(title, items, whole=whole) for title, items, whole in (
+        ("Locked requirements", contract.locked_requirements, False),
+        ("Constraints", constraints, False),
+        ("Not part of this task", contract.non_goals, False),
+        ("A person must be asked first about", contract.approval_boundaries, False),
+        ("Remember", contract.must_remember, True),
+        ("When wishes collide, the earlier wins", contract.priority_order, True),
+    ) if items]
+    return f"Version {contract.version}.\n\n" + "\n\n".join(parts)
 
 
 def _criteria(contract: Contract) -> str:
@@ -91,18 +105,39 @@ def describe(check: Check) -> str:
             return f"`{command}` exits {expect_exit}"
         case FileCheck(path, contains):
             return f"file {path}" + (f" has {contains!r}" if contains else " exists")
+        case PersonCheck(question):
+            return f"a person says yes to: {question}"
 
 
-def _typed(contract: Contract) -> tuple[str, ...]:
-    found = []
-    if contract.allow_paths:
-        found.append(f"only files matching {', '.join(contract.allow_paths)} may be changed")
-    if contract.forbid_paths:
-        found.append(f"files matching {', '.join(contract.forbid_paths)} must not be changed")
-    if contract.max_files is not None:
-        found.append(f"at most {contract.max_files} files may differ from the base")
-    return tuple(found)
+def limits(constraint: Constraint) -> Iterator[str]:
+    """What of a constraint the controller checks, a few words each."""
+    for texts, words in (
+        (constraint.allow_paths, "only files matching {} may be changed"),
+        (constraint.forbid_paths, "files matching {} must not be changed"),
+        (constraint.protect_paths, "a person is asked before files matching {} are changed"),
+        (constraint.public_api, "public names and signatures in {} stay as they are"),
+        (constraint.forbid_commands, "commands matching {} are refused"),
+        (constraint.forbid_imports, "no import of {}"),
+    ):
+        if texts:
+            yield words.format(", ".join(texts))
+    for value, words in (
+        (constraint.max_files, "at most {} files may differ from the base"),
+        (constraint.max_lines, "at most {} lines may be added and removed"),
+        (constraint.must_pass, "`{}` must pass before each Git commit"),
+        (constraint.deadline, "no step after {}"), (constraint.max_usd, "at most ${}"),
+        (constraint.no_new_dependencies or None, "no new dependency"),
+    ):
+        if value is not None:
+            yield words.format(value)
 
 
-def _texts(title: str, texts: tuple[str, ...]) -> str:
-    return f"{title}:\n" + "\n".join(f"- {text}" for text in texts)
+def _items(title: str, items: tuple[Item, ...], *, whole: bool) -> str:
+    return f"{title}:\n" + "\n".join(
+        f"- {item.id}: {item.text if whole else _shown(item)}" for item in items)
+
+
+def _shown(item: Item) -> str:
+    if item.governance.retention == "always" or len(item.text) <= _LISTED:
+        return item.text
+    return f"{item.text[:_LISTED]}… (the rest: recall {item.id})"

@@ -159,6 +159,35 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Binding:
+    """What an answer of a person is bound to: digests of what was asked about and of the rules, the
+    version of the head and the tree of the worktree.
+    """
+
+    subject: str
+    version: int
+    tree: str
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that only a person can answer, within `expires` seconds. `stops`: the run waits.
+
+    `kind` is action, criterion, question, change, conflict or unknown; `body` is what else the
+    record keeps of it, `again` why it is asked once more.
+    """
+
+    kind: str
+    summary: str
+    binding: Binding
+    expires: int
+    stops: bool
+    body: JsonObject
+    again: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One settled turn of the loop, ready to be committed."""
 
@@ -170,20 +199,22 @@ class Step:
     before: str  # as Head has it
     stopped: Stopped | None = None
     heard: int | None = None  # as Head has it; None: as before
+    question: Question | None = None  # that the model asks a person
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """One model call as it is kept: the exact bytes sent and received, with their cost.
 
-    `grant` names the confirmation by which a person allowed what the reply asks for; such a call
-    was made and paid for in an earlier step.
+    `grant` names the confirmation by which a person allowed what the reply asks for, as it was
+    `bound`; such a call was made and paid for in an earlier step.
     """
 
     prompt: Prompt
     reply: Reply
     at: datetime
     grant: str | None = None
+    bound: Binding | None = None
 
 
 def effect_id(run: RunId, version: int, transition: Transition) -> EffectId:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from controller.core.canonical import JsonObject, JsonValue, entries
-from controller.core.config import Limits
+from controller.core.config import Approvals, Limits
 from controller.core.contract import Contract
 from controller.core.policy import Policy
 from controller.core.redact import Redactor
@@ -24,6 +24,8 @@ class Rules:
     transition_schema: JsonObject
     policy: Policy = field(default_factory=Policy)
     limits: Limits = field(default_factory=Limits)
+    approvals: Approvals = field(default_factory=Approvals)
+    mark: str = ""  # digest of contract and policy: what answers of people are bound to
     redactor: Redactor = field(default_factory=Redactor)
 
     @property

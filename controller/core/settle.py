@@ -1,10 +1,12 @@
 """Which state do outcome and evidence justify? A pure function, asked once, after the fact."""
 
-from controller.core.action import Adopt, Finish, Restore
+from controller.core.action import Adopt, Amend, Edit, Finish, Restore, Run
 from controller.core.canonical import JsonObject
+from controller.core.constraints import typed
 from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded
 from controller.core.projection import as_state, corrected, project, told
+from controller.core.question import of_model
 from controller.core.records import POSTCONDITION, Effect, Evidence, Finding, Outcome, Status, Step
 from controller.core.rules import Rules
 
@@ -18,21 +20,41 @@ def settle(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...], rul
     base, action = effect.candidate.base, effect.candidate.transition.action
     if isinstance(action, Restore) and outcome.status is Status.DONE:
         return _restored(effect, outcome, action)
-    broken = [item for item in evidence
-              if item.subject.startswith(POSTCONDITION) and item.finding is not Finding.VERIFIED]
+    broken, question = _broken(evidence), None
     if outcome.status is Status.DONE and not broken:
         state, text, before = effect.candidate.state, _told(outcome, evidence), ""
-        if isinstance(action, Adopt):  # nobody has been asked yet
-            shown = told(base, outcome.text)
+        question = of_model(effect, rules)
+        if isinstance(action, Adopt | Amend):  # nobody has been asked yet
+            shown = told(base, text if isinstance(action, Amend) else outcome.text)
             text, before = shown.observation, shown.before
     else:
-        why = "\n".join([outcome.text, *(item.detail for item in broken)])
-        shown = corrected(
-            base, f"Your action could not be performed, so your patch was not applied:\n{why}")
+        shown = corrected(base, _why(effect, outcome, evidence))
         state, text, before = base.state, shown.observation, shown.before
     done = None if broken else _finished(effect, outcome, evidence, rules)
+    stopped = None if question and not question.stops else outcome.stopped
     return Step(effect, outcome, evidence, project(state, effect, outcome, evidence, rules), text,
-                before, outcome.stopped or done)
+                before, stopped or done, question=question)
+
+
+def undoes(effect: Effect, evidence: tuple[Evidence, ...]) -> bool:
+    """Whether what the action did to the worktree is to be undone: the contract forbids it."""
+    action = effect.candidate.transition.action
+    return isinstance(action, Run | Edit) and bool(_broken(evidence))
+
+
+def _broken(evidence: tuple[Evidence, ...]) -> list[Evidence]:
+    return [item for item in evidence
+            if item.subject.startswith(POSTCONDITION) and item.finding is not Finding.VERIFIED]
+
+
+def _why(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...]) -> str:
+    details = [f"{item.subject.removeprefix(POSTCONDITION)}: {item.detail}"
+               for item in _broken(evidence)]
+    if undoes(effect, evidence):
+        return "\n".join(["Your action was undone and your patch was not applied, because the "
+                          "contract forbids what it did:", *details, outcome.text])
+    return "\n".join(["Your action could not be performed, so your patch was not applied:",
+                      outcome.text, *details])
 
 
 def _restored(effect: Effect, outcome: Outcome, action: Restore) -> Step:
@@ -59,7 +81,10 @@ def _finished(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...],
         return None
     verified = {item.subject for item in evidence if item.finding is Finding.VERIFIED
                 and item.tree == outcome.source.head_tree}
+    verified -= {item.subject for item in evidence if item.finding is not Finding.VERIFIED}
     wanted = [criterion.id for criterion in rules.contract.success_criteria]
-    if all(id in verified for id in wanted):
-        return Stopped(Stop.FINISHED, f"{len(wanted)} of {len(wanted)} criteria are proved")
+    held = [item.id for item in rules.contract.constraints if typed(item) or item.must_pass]
+    if all(id in verified for id in (*wanted, *held)):
+        also = f", and {len(held)} constraints hold" if held else ""
+        return Stopped(Stop.FINISHED, f"{len(wanted)} of {len(wanted)} criteria are proved{also}")
     return None

@@ -110,6 +110,16 @@ _TOLD: dict[str, Callable[[JsonObject], str]] = {
     "stopped": _stood,
     "resumed": _stood,
     "abandoned": lambda record: f"given up while it was open: {action_line(record)}",
+    "asked again": lambda record: f"{record['confirmation']} is asked again: {record['text']}",
+    "answer refused": lambda record: (
+        f"an answer to {record['confirmation']} counts for nothing: {record['text']}"),
+    "intent": lambda record: f"the user changes the contract (version {record['contract']}): "
+                             f"{first_line(str(record['text']), 120)}",
+    "conflict": lambda record: (
+        f"the user says something against {record['against']}, so he is asked "
+        f"({record['confirmation']}): {first_line(str(record['text']))}"),
+    "unsaid": lambda record: f"taken back by the user: {first_line(str(record['text']))}",
+    "wish": lambda record: f"the user wants it to {record['text']}",
     "imported": lambda record: str(record["reason"]),
 }
 """Kind of record -> how it is told."""

@@ -4,10 +4,12 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from controller.core.approval import Seal
 from controller.core.canonical import JsonObject, canonical
 from controller.core.errors import SetupError
 from controller.core.facts import Snapshot
 from controller.core.head import Launch, RunId, Stop, Stopped
+from controller.store.contracts import resign
 from controller.store.ledger import keep, note, row_of
 from controller.store.rows import int_in, launch_of, object_in, stopped_json
 from controller.store.tables import AuditRow, ConfirmationRow, RunRow, Tables
@@ -24,6 +26,7 @@ class Bundle:
     effect: JsonObject | None
     confirmations: tuple[ConfirmationRow, ...]
     messages: tuple[tuple[int, str], ...]
+    contracts: tuple[JsonObject, ...]
     audit: tuple[AuditRow, ...]
     artifacts: dict[str, bytes]
     repo: bytes
@@ -58,11 +61,12 @@ def gathered(tables: Tables, run: RunId, stopped: Stopped | None, repo: bytes,
         if data is not None:
             artifacts[found] = data
     return Bundle(object_in(tables.launch(run)), row, effect, confirmations,
-                  tables.messages(run, 0), audit, artifacts, repo, worktree)
+                  tables.messages(run, 0), tables.contracts(run), audit, artifacts, repo, worktree)
 
 
-def store(tables: Tables, bundle: Bundle, now: datetime, folder: str) -> None:
+def store(tables: Tables, seal: Seal, bundle: Bundle, now: datetime, folder: str) -> None:
     """Write the run into the record, in one transaction. It must go on from what is there of it.
+    Whoever imports it vouches for its contract, and signs it.
 
     Raises SetupError when there is a run of this id that has gone another way.
     """
@@ -76,11 +80,14 @@ def store(tables: Tables, bundle: Bundle, now: datetime, folder: str) -> None:
             tables.create_run(row, launch)
         head = {**row.head, "heard": _messages(tables, bundle, known)}
         for item in bundle.confirmations:
-            again = item.status == "approved"  # by whom, nobody here can tell
+            again = item.status in ("approved", "declined")  # by whom, nobody here can tell
             tables.put_confirmation(replace(item, status="open") if again else item)
             if again:
                 head["stopped"] = stopped_json(Stopped(
                     Stop.WAITING, f"{item.id} was answered elsewhere; it must be answered again"))
+        there = len(tables.contracts(row.run))
+        for body in bundle.contracts[there:]:
+            tables.put_contract(row.run, int_in(body["version"]), resign(seal, body, bundle.run))
         tables.put_run(replace(row, head=head, token=token))
         tables.put_effect(row.run, bundle.effect)
         for link in bundle.audit[len(known):]:

@@ -89,7 +89,8 @@ def _files(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
         "row": {"run": row.run, "head": row.head, "token": row.token},
         "confirmations": [{"id": item.id, "status": item.status, "body": item.body}
                           for item in bundle.confirmations],
-        "messages": [[id, text] for id, text in bundle.messages]})
+        "messages": [[id, text] for id, text in bundle.messages],
+        "contracts": list(bundle.contracts)})
     yield "audit.jsonl", b"".join(canonical({**asdict(link)}) + b"\n" for link in bundle.audit)
     yield "repo.bundle", bundle.repo
     for name, data in bundle.artifacts.items():
@@ -131,6 +132,7 @@ def _bundle(record: JsonObject, files: dict[str, bytes]) -> Bundle:
               for item in map(entries, members(record["confirmations"]))),
         tuple((int_in(members(item)[0]), str(members(item)[1]))
               for item in members(record["messages"])),
+        tuple(map(entries, members(record.get("contracts")))),
         tuple(AuditRow(run, int_in(link["number"]), entries(link["body"]), str(link["prev"]),
                        str(link["hash"])) for link in links),
         {name.removeprefix("artifacts/"): data for name, data in files.items()

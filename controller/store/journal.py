@@ -11,28 +11,41 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from controller.core.action import Commit, EffectClass, Restore, identity, touched
+from controller.core.action import Amend, Commit, EffectClass, Restore, identity, touched
 from controller.core.aim import Aim
+from controller.core.approval import Seal, binding_json, fault
 from controller.core.budget import performed, refused, rested
 from controller.core.canonical import JsonObject, canonical, digest, entries
 from controller.core.errors import LeaseLost, StaleHead, StateError
 from controller.core.facts import Facts
-from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Stop, Stopped
+from controller.core.head import (
+    Head,
+    Launch,
+    Lease,
+    Message,
+    Owner,
+    RunId,
+    Stop,
+    Stopped,
+    Wish,
+)
 from controller.core.observation import first_line, whole
 from controller.core.ports import Alive
 from controller.core.projection import corrected, tree_of
 from controller.core.records import (
+    Binding,
     Call,
     Candidate,
     Effect,
     Evidence,
     Outcome,
+    Question,
     Remains,
     Step,
     effect_id,
 )
 from controller.core.verdict import Verdict
-from controller.store import calls, effects, rows
+from controller.store import calls, contracts, effects, queue, rows
 from controller.store.leases import LEASE, Held
 from controller.store.ledger import ask, keep, note, row_of
 from controller.store.tables import RunRow, Tables
@@ -48,6 +61,7 @@ class Journal:
 
     tables: Tables
     alive: Alive
+    seal: Seal
     written: Callable[[RunId], None] = lambda run: None
 
     def create(self, launch: Launch, head: Head, baseline: tuple[Evidence, ...],
@@ -76,13 +90,39 @@ class Journal:
         row = self.tables.effect(run)
         return effects.effect_of(row, self.head(run)) if row else None
 
+    def contract(self, run: RunId) -> int:
+        return contracts.version(self.tables, run)
+
+    def wish(self, run: RunId) -> Wish:
+        return Wish(row_of(self.tables, run).wish)
+
+    def grant_wish(self, lease: Lease) -> None:
+        with self.tables.transaction():
+            self.tables.put_run(replace(self._own(lease), wish=""))
+
+    def amendments(self, run: RunId, since: int) -> str:
+        return contracts.told(self.tables, run, since)
+
+    def attend(self, lease: Lease, now: datetime) -> Head:
+        before = self.head(lease.run)
+        if not any(row.status in ("approved", "declined")
+                   for row in self.tables.confirmations(lease.run)) and (
+                queue.settled(self.tables, before)):
+            return before
+        with self._writing(lease.run):
+            row = self._held(lease, before.version)
+            after = queue.attend(self.tables, self.seal, lease.run, rows.head_of(row.head), now)
+            self._advance(row, after, now)
+        return after
+
+    def remind(self, lease: Lease, now: datetime) -> Head:
+        with self._writing(lease.run):
+            self._own(lease)
+            queue.remind(self.tables, lease.run, now)
+        return self.head(lease.run)
+
     def granted(self, run: RunId) -> Call | None:
-        for row in self.tables.confirmations(run):
-            call = row.body.get("call")
-            if row.status == "approved" and isinstance(call, dict):
-                reply = self.tables.artifact(str(call["reply"]))
-                return effects.call_of(call, run, reply or b"", row.id)
-        return None
+        return queue.granted(self.tables, run)
 
     def messages(self, run: RunId, after: int) -> tuple[Message, ...]:
         return tuple(Message(id, text) for id, text in self.tables.messages(run, after))
@@ -137,24 +177,21 @@ class Journal:
         return after
 
     def park(self, lease: Lease, candidate: Candidate, verdicts: tuple[Verdict, ...],
-             call: Call, kept: str = "") -> Head:
+             call: Call, question: Question, now: datetime) -> Head:
         head = candidate.base
-        action = first_line(identity(candidate.transition.action))
-        asked = f"c{head.spent.steps + 1}"
-        after = replace(head, spent=calls.charge(head, call), stopped=Stopped(
-            Stop.WAITING, f"a person must answer {asked}: {action}"))
+        spent = calls.charge(head, call)
         with self._writing(lease.run):
             row = self._held(lease, head.version)
             calls.keep_call(self.tables, call)
-            ask(self.tables, lease.run, asked, "action", {
-                "action": candidate.transition.document["action"], "summary": action,
-                "verdicts": effects.verdicts_json(verdicts), "call": effects.call_json(call),
-                "kept": kept, "asked": call.at.isoformat()})
-            self._advance(row, after, call.at)
-            note(self.tables, lease.run, "parked", call.at, {
-                "version": head.version, "step": after.spent.steps,
-                "call": calls.recorded(self.tables, lease.run, call), "confirmation": asked,
-                "action": candidate.transition.document["action"], "kept": kept,
+            recorded = calls.recorded(self.tables, lease.run, call)
+            asked = queue.pose(self.tables, lease.run, question, spent.steps, now, call)
+            after = replace(queue.parked(head, question, asked), spent=spent)
+            after = replace(after, state=queue.shown(self.tables, after))
+            self._advance(row, after, now)
+            note(self.tables, lease.run, "parked", now, {
+                "version": head.version, "step": spent.steps, "call": recorded,
+                "confirmation": asked, "action": candidate.transition.document["action"],
+                "kept": question.body["kept"], "again": question.again,
                 "verdicts": effects.verdicts_json(verdicts)})
         return after
 
@@ -169,7 +206,8 @@ class Journal:
             head = rows.head_of(self._own(lease).head)
             external = effect.aim.effect_class is EffectClass.EXTERNAL
             for row in self.tables.confirmations(lease.run) if external else ():
-                if row.id == asked and remains.happened is None and row.status in _SAID:
+                if (row.id == asked and remains.happened is None and row.status in _SAID
+                        and not fault(self.seal, lease.run, row.id, row.body, now)):
                     remains = _SAID[row.status]
                     calls.answered(self.tables, lease.run, asked)  # said of what was, and once
             note(self.tables, lease.run, "found", now, {
@@ -186,6 +224,8 @@ class Journal:
             row = self._held(lease, after.version)
             ask(self.tables, lease.run, asked, "unknown", {
                 "summary": first_line(identity(effect.candidate.transition.action)),
+                "binding": binding_json(Binding(
+                    effect.id, after.version, effect.source.tree, "")),
                 "text": outcome.text, "asked": now.isoformat()})
             self._advance(row, after, now)
             note(self.tables, lease.run, "unknown", now, {
@@ -194,27 +234,28 @@ class Journal:
         return after
 
     def commit(self, lease: Lease, step: Step, now: datetime) -> Head:
-        base = step.effect.candidate.base
+        base, action = step.effect.candidate.base, step.effect.candidate.transition.action
         document = step.effect.candidate.transition.document["action"]
         mark = digest([document, step.outcome.summary, step.outcome.source.tree])
         after = Head(base.run, base.version + 1, step.state, step.observation, step.before,
                      performed(base.spent, mark),
                      base.heard if step.heard is None else step.heard, step.outcome.source.extras,
-                     step.stopped, base.exposed or step.outcome.exposed)
+                     step.stopped, base.exposed or step.outcome.exposed,
+                     action.version if isinstance(action, Amend) else base.contract)
         with self._writing(lease.run):
             row = self._held(lease, base.version)
             effect = self.tables.effect(lease.run)
             if effect is None or effect["id"] != step.effect.id:
                 raise StaleHead(f"effect {step.effect.id} of run {lease.run} is settled already")
-            state = keep(self.tables, canonical(step.state))
             for data in (step.outcome.output, *(item.output for item in step.evidence)):
                 keep(self.tables, data)
-            if step.stopped and step.stopped.why is Stop.WAITING:
-                ask(self.tables, lease.run, f"q{base.spent.steps}", "question", {
-                    "summary": step.stopped.reason, "asked": now.isoformat()})
+            if step.question:
+                queue.pose(self.tables, lease.run, step.question, base.spent.steps, now)
+                after = replace(after, state=queue.shown(self.tables, after))
             self.tables.put_effect(lease.run, None)
-            if isinstance(step.effect.candidate.transition.action, Restore):
+            if isinstance(action, Restore):
                 calls.drop(self.tables, lease.run)
+            state = keep(self.tables, canonical(after.state))
             self._advance(row, after, now)
             note(self.tables, lease.run, "committed", now, effects.step_json(
                 step, after, entries(effect["call"]), state))
@@ -232,6 +273,8 @@ class Journal:
             head = self.head(lease.run)
             spent = head.spent if stopped else rested(head.spent)
             after = replace(head, stopped=stopped, spent=spent)
+            if stopped and stopped.why is Stop.ABORTED:
+                calls.drop(self.tables, lease.run)
             self._advance(self._held(lease, head.version), after, now)
             note(self.tables, lease.run, "stopped" if stopped else "resumed", now, {
                 "version": head.version, "step": spent.steps,

@@ -18,6 +18,7 @@ class _Rows:
     artifacts: dict[str, bytes] = field(default_factory=dict)
     confirmations: dict[tuple[str, str], ConfirmationRow] = field(default_factory=dict)
     messages: list[tuple[int, str, str]] = field(default_factory=list)
+    contracts: dict[tuple[str, int], JsonObject] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -31,7 +32,8 @@ class MemoryTables:
         rows = self.rows
         before = _Rows(dict(rows.launches), dict(rows.runs), dict(rows.effects),
                        {run: list(chain) for run, chain in rows.audit.items()},
-                       dict(rows.artifacts), dict(rows.confirmations), list(rows.messages))
+                       dict(rows.artifacts), dict(rows.confirmations), list(rows.messages),
+                       dict(rows.contracts))
         try:
             yield
         except BaseException:
@@ -87,6 +89,15 @@ class MemoryTables:
 
     def put_confirmation(self, row: ConfirmationRow) -> None:
         self.rows.confirmations[row.run, row.id] = row
+
+    def contract_version(self, run: str) -> int | None:
+        return max((number for of, number in self.rows.contracts if of == run), default=None)
+
+    def contracts(self, run: str) -> tuple[JsonObject, ...]:
+        return tuple(body for (of, _), body in sorted(self.rows.contracts.items()) if of == run)
+
+    def put_contract(self, run: str, version: int, body: JsonObject) -> None:
+        self.rows.contracts[run, version] = body
 
     def messages(self, run: str, after: int) -> tuple[tuple[int, str], ...]:
         return tuple((id, text) for id, of, text in self.rows.messages if of == run and id > after)

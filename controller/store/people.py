@@ -1,98 +1,209 @@
-"""What people write into the record of a run: messages and answers. No lease is needed for it."""
+"""What people write into the record of a run: messages, answers, changes of its contract.
+
+No lease is needed for it: what they say is taken in at the next step. Every answer is signed.
+"""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from controller.core.canonical import JsonObject
+from controller.core.approval import Seal, answer, binding_json, expired
+from controller.core.canonical import JsonObject, digest, entries
+from controller.core.conflict import contradicted
+from controller.core.contract import Item
 from controller.core.errors import SetupError
-from controller.core.head import Head, RunId, Stop
-from controller.core.parse import parse
-from controller.core.projection import answered, corrected
-from controller.store import rows
+from controller.core.governed import Change
+from controller.core.head import Head, RunId, Stop, Wish
+from controller.core.records import Binding, Question
+from controller.core.terms import contract_of
+from controller.store import contracts, queue, rows
 from controller.store.ledger import note, row_of
 from controller.store.tables import ConfirmationRow, RunRow, Tables
+
+_WEEK = 7 * 86400  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Where people leave messages for a run and answer its questions."""
+    """Where people leave messages for a run and answer its questions. `by`: who writes here."""
 
     tables: Tables
+    seal: Seal
+    by: str = "user"
 
-    def say(self, run: RunId, text: str, now: datetime) -> int:
+    def say(self, run: RunId, text: str, now: datetime) -> str:
+        """Leave a message for the next step; returns "". One that contradicts what is locked is put
+        before the user first: returns the id of the question.
+
+        Raises SetupError for a run that is over.
+        """
         with self.tables.transaction():
-            row = row_of(self.tables, run)
-            _still_here(row)
-            message = self.tables.put_message(run, text, now.isoformat())
-            note(self.tables, run, "said", now, {"message": message, "text": text})
-            for asked in self.tables.confirmations(run):
-                if asked.status == "open" and asked.body["kind"] == "question":
+            row = self._row(run)
+            against = contradicted(text, contract_of(contracts.document(self.tables, run)))
+            if against:
+                return self._conflict(run, text, against, rows.head_of(row.head), now)
+            self._say(row, text, now)
+            for asked in queue.open_rows(self.tables, run):
+                if asked.body["kind"] == "question":
                     self.tables.put_confirmation(replace(asked, status="used"))
-                    self._wake(row, rows.head_of(row.head))
-        return message
+                    self._wake(row)
+        return ""
+
+    def reply(self, run: RunId, question: str, text: str, now: datetime) -> None:
+        """Answer a question of the model's. Raises SetupError when there is nothing to answer."""
+        with self.tables.transaction():
+            row = self._row(run)
+            asked = self._open(run, question, ("question",))
+            self._say(row, f"In answer to your question ({asked.body['summary']}): {text}", now)
+            self.tables.put_confirmation(replace(asked, status="used"))
+            self._wake(row)
 
     def answer(self, run: RunId, confirmation: str, *, approve: bool, reason: str,
-               now: datetime) -> None:
-        with self.tables.transaction():
-            row = row_of(self.tables, run)
-            _still_here(row)
-            asked = _open(self.tables, run, confirmation, "action")
-            head = rows.head_of(row.head)
-            self.tables.put_confirmation(
-                replace(asked, status="approved" if approve else "declined"))
-            if not approve:
-                head = _declined(head, asked, reason)
-            self._wake(row, head)
-            note(self.tables, run, "approved" if approve else "declined", now, {
-                "version": head.version, "confirmation": confirmation, "reason": reason})
+               now: datetime, how: str = "command line") -> None:
+        """Answer what waits for a person. A change of the contract that is approved is made.
 
-    def decide(self, run: RunId, question: str, *, happened: bool, now: datetime) -> None:
+        Raises SetupError when there is nothing to answer, or it is too late.
+        """
         with self.tables.transaction():
-            row = row_of(self.tables, run)
-            _still_here(row)
-            asked = _open(self.tables, run, question, "unknown")
-            self.tables.put_confirmation(
-                replace(asked, status="approved" if happened else "declined"))
-            head = rows.head_of(row.head)
-            self._wake(row, head)
-            note(self.tables, run, "decided", now, {
-                "version": head.version, "confirmation": question, "happened": happened})
+            row = self._row(run)
+            asked = self._open(run, confirmation, (*queue.ACTIONS, "change", "conflict"))
+            if expired(asked.body, now):
+                raise SetupError(f"{confirmation} could be answered until {asked.body['expires']};"
+                                 " `oneshot resume` asks it again")
+            if asked.body["kind"] in ("change", "conflict"):
+                self._change(run, asked, now, approve=approve, reason=reason)
+            self._answered(asked, "approved" if approve else "declined", reason, now, how)
+            self._wake(row)
 
-    def _wake(self, row: RunRow, head: Head) -> None:
-        self.tables.put_run(replace(row, head=rows.head_json(replace(head, stopped=None))))
+    def decide(self, run: RunId, question: str, *, happened: bool, now: datetime,
+               how: str = "command line") -> None:
+        """Say whether an effect of unknown outcome happened. Raises SetupError when none is."""
+        with self.tables.transaction():
+            row = self._row(run)
+            asked = self._open(run, question, ("unknown",))
+            self._answered(asked, "approved" if happened else "declined", "", now, how)
+            self._wake(row)
+
+    def wish(self, run: RunId, wanted: Wish, now: datetime) -> None:
+        """Leave a wish for the controller that is at work; it is looked at between two steps."""
+        with self.tables.transaction():
+            row = self._row(run)
+            self.tables.put_run(replace(row, wish=wanted.value))
+            note(self.tables, run, "wish", now, {"text": wanted.value or "go on", "by": self.by})
+
+    def amend(self, run: RunId, change: Change) -> int:
+        """Change the contract: the number of the version that the next step begins under.
+
+        Raises SetupError for what can't be changed so.
+        """
+        with self.tables.transaction():
+            self._row(run)
+            return contracts.amend(self.tables, self.seal, run, change, self.by)
+
+    def remote(self, run: RunId, id: str, token: str, *, approve: bool, reason: str,
+               now: datetime, how: str) -> str:
+        """Take an answer that came from elsewhere with a question's token, which is good once.
+
+        Returns why it counts for nothing, which is recorded; empty: it is taken.
+        """
+        asked = next((row for row in self.tables.confirmations(run) if row.id == id), None)
+        why = self._unfit(run, asked, token, now)
+        if why or asked is None:
+            with self.tables.transaction():
+                note(self.tables, run, "answer refused", now, {
+                    "confirmation": id, "text": f"{how}: {why}"})
+            return why
+        if asked.body["kind"] == "unknown":
+            self.decide(run, id, happened=approve, now=now, how=how)
+        elif asked.body["kind"] == "question":
+            self.reply(run, id, reason or ("yes" if approve else "no"), now)
+        else:
+            self.answer(run, id, approve=approve, reason=reason, now=now, how=how)
+        return ""
+
+    def _unfit(self, run: RunId, asked: ConfirmationRow | None, token: str, now: datetime) -> str:
+        if asked is None:
+            return "there is no such question in this run"
+        if asked.status != "open":
+            return "it is answered already; a token is good once"
+        if not self.seal.admits(token, run, asked.id, asked.body):
+            return "the token is not this question's, or was given for what it asked before"
+        return "it has expired" if expired(asked.body, now) else ""
+
+    def _answered(self, asked: ConfirmationRow, decision: str, reason: str, now: datetime,
+                  how: str) -> None:
+        run = RunId(asked.run)
+        said = answer(self.seal, run, asked.id, asked.body, decision=decision,
+                      by=f"{self.by}, {how}", reason=reason, at=now)
+        self.tables.put_confirmation(replace(
+            asked, status=decision, body={**asked.body, "answer": said}))
+        kind = "decided" if asked.body["kind"] == "unknown" else decision
+        note(self.tables, run, kind, now, {
+            "version": rows.head_of(row_of(self.tables, run).head).version,
+            "confirmation": asked.id, "reason": reason, "by": said["by"],
+            **({"happened": decision == "approved"} if kind == "decided" else {})})
+
+    def _change(self, run: RunId, asked: ConfirmationRow, now: datetime, *, approve: bool,
+                reason: str) -> None:
+        """What an answer does to the contract: it was asked about one version of it."""
+        at = entries(asked.body["binding"])["version"]
+        newest = contracts.version(self.tables, run)
+        if at != newest:
+            raise SetupError(f"{asked.id} was asked about version {at} of the contract, which is "
+                             f"at {newest} now: `oneshot deny {asked.id}`, and say what you want "
+                             "with `oneshot intent`")
+        if approve:
+            wish = entries(asked.body["change"])
+            contracts.amend(self.tables, self.seal, run, contracts.by_user(
+                str(wish["op"]), str(wish["target"]), wish["value"],
+                f"{self.by} ({asked.id}{': ' + reason if reason else ''})", now), self.by)
+        elif asked.body["kind"] == "conflict":
+            note(self.tables, run, "unsaid", now, {"text": str(asked.body["text"])})
+
+    def _conflict(self, run: RunId, text: str, against: Item, head: Head, now: datetime) -> str:
+        change: JsonObject = {"op": "amend", "target": against.id, "value": text}
+        binding = Binding(digest(change), contracts.version(self.tables, run), "", "")
+        question = Question(
+            "conflict", f"{text!r} seems to contradict {against.id}: {against.text!r}", binding,
+            _WEEK, False, {"change": change, "text": text, "against": against.text})
+        id = queue.pose(self.tables, run, question, head.spent.steps, now)
+        note(self.tables, run, "conflict", now, {
+            "confirmation": id, "text": text, "against": against.id,
+            "binding": binding_json(binding)})
+        return id
+
+    def _say(self, row: RunRow, text: str, now: datetime) -> None:
+        message = self.tables.put_message(row.run, text, now.isoformat())
+        note(self.tables, row.run, "said", now, {"message": message, "text": text, "by": self.by})
+
+    def _row(self, run: RunId) -> RunRow:
+        row = row_of(self.tables, run)
+        stopped = rows.head_of(row.head).stopped
+        if stopped is not None and stopped.why in _OVER:
+            raise SetupError(f"run {run} {_OVER[stopped.why]}; nobody would hear it")
+        return row
+
+    def _open(self, run: RunId, id: str, kinds: tuple[str, ...]) -> ConfirmationRow:
+        for row in queue.open_rows(self.tables, run):
+            if row.id == id:
+                if row.body["kind"] in kinds:
+                    return row
+                raise SetupError(f"{id} is to be answered with "
+                                 f"{_ANSWERED_BY[str(row.body['kind'])]}")
+        raise SetupError(f"run {run} has no open confirmation {id}; "
+                         "`oneshot approvals` lists what waits")
+
+    def _wake(self, row: RunRow) -> None:
+        """Let a run that waits for a person go on; what he said is taken in by its next step."""
+        head = rows.head_of(row.head)
+        if head.stopped and head.stopped.why is Stop.WAITING:
+            self.tables.put_run(replace(row, head=rows.head_json(replace(head, stopped=None))))
 
 
 _OVER = {Stop.FINISHED: "is finished", Stop.ABORTED: "was ended",
          Stop.MOVED: "goes on elsewhere"}
 
-
-def _still_here(row: RunRow) -> None:
-    """Raise SetupError for a run that nobody here goes on with."""
-    stopped = rows.head_of(row.head).stopped
-    if stopped is not None and stopped.why in _OVER:
-        raise SetupError(f"run {row.run} {_OVER[stopped.why]}; nobody would hear it")
-
-
-_ANSWERED_BY = {"action": "`oneshot approve` or `oneshot deny`", "question": "`oneshot say`",
-                "unknown": "`oneshot decide`"}
-
-
-def _open(tables: Tables, run: RunId, confirmation: str, kind: str) -> ConfirmationRow:
-    for row in tables.confirmations(run):
-        if row.id == confirmation and row.status == "open":
-            if row.body["kind"] == kind:
-                return row
-            raise SetupError(f"{confirmation} is to be answered with "
-                             f"{_ANSWERED_BY[str(row.body['kind'])]}")
-    raise SetupError(f"run {run} has no open confirmation {confirmation}; "
-                     "`oneshot status` lists what waits")
-
-
-def _declined(head: Head, asked: ConfirmationRow, reason: str) -> Head:
-    action = asked.body["action"]
-    assert isinstance(action, dict)
-    told = corrected(head, f"A person declined your action ({asked.body['summary']}):\n"
-                     + (reason or "no reason given; choose another way"))
-    state: JsonObject = {**head.state, "confirmations": answered(
-        head.state, asked.id, parse(action), "declined")}
-    return replace(told, state=state)
+_ANSWERED_BY = {
+    "action": "`oneshot approve` or `oneshot deny`", "question": "`oneshot answer`",
+    "criterion": "`oneshot approve` or `oneshot deny`", "unknown": "`oneshot decide`",
+    "change": "`oneshot approve` or `oneshot deny`",
+    "conflict": "`oneshot approve` or `oneshot deny`"}

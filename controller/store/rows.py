@@ -20,6 +20,7 @@ def head_json(head: Head) -> JsonObject:
         "schema": "oneshot/head@1", "run": head.run, "version": head.version, "state": head.state,
         "observation": head.observation, "before": head.before, "spent": asdict(head.spent),
         "heard": head.heard, "extras": head.extras, "exposed": head.exposed,
+        "contract": head.contract,
         "stopped": stopped_json(head.stopped),
     }
 
@@ -39,7 +40,7 @@ def _head_of(row: JsonObject) -> Head:
         str(row["observation"]), str(row["before"]),
         Spent(**cast("Any", row["spent"])),  # as asdict wrote it
         int_in(row["heard"]), str(row.get("extras", "")), stopped_of(row["stopped"]),
-        row.get("exposed") is True)
+        row.get("exposed") is True, int_in(row.get("contract", 1)))
 
 
 def stopped_json(stopped: Stopped | None) -> JsonValue:

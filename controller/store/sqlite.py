@@ -54,9 +54,10 @@ class SqliteTables:
         return tuple(run for (run,) in self._rows(sql.RUNS, ()))
 
     def run(self, run: str) -> RunRow | None:
-        for head, token, holder, until, worktree in self._rows(sql.RUN, (run,)):
+        for head, token, holder, until, worktree, wish in self._rows(sql.RUN, (run,)):
             return RunRow(run, _read(head, run, "head"), token,
-                          _read(holder, run, "holder") if holder else None, until, worktree)
+                          _read(holder, run, "holder") if holder else None, until, worktree,
+                          wish)
         return None
 
     def launch(self, run: str) -> JsonObject | None:
@@ -117,6 +118,17 @@ class SqliteTables:
     def put_confirmation(self, row: ConfirmationRow) -> None:
         self.connection.execute(sql.PUT_CONFIRMATION, (row.run, row.id, row.status,
                                                        _text(row.body)))
+
+    def contract_version(self, run: str) -> int | None:
+        found: int | None = next(iter(self._rows(sql.CONTRACT_VERSION, (run,))))[0]
+        return found
+
+    def contracts(self, run: str) -> tuple[JsonObject, ...]:
+        return tuple(_read(body, run, "a version of the contract")
+                     for (body,) in self._rows(sql.CONTRACTS, (run,)))
+
+    def put_contract(self, run: str, version: int, body: JsonObject) -> None:
+        self.connection.execute(sql.PUT_CONTRACT, (run, version, _text(body)))
 
     def messages(self, run: str, after: int) -> tuple[tuple[int, str], ...]:
         return tuple((id, text) for id, text in self._rows(sql.MESSAGES, (run, after)))
@@ -187,9 +199,9 @@ def _version(connection: sqlite3.Connection) -> int:
     return version
 
 
-def _columns(row: RunRow) -> tuple[str, int, str | None, str | None, int, str]:
+def _columns(row: RunRow) -> tuple[str, int, str | None, str | None, int, str, str]:
     holder = _text(row.holder) if row.holder else None
-    return _text(row.head), row.token, holder, row.until, row.worktree, row.run
+    return _text(row.head), row.token, holder, row.until, row.worktree, row.wish, row.run
 
 
 def _text(value: JsonObject) -> str:

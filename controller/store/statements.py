@@ -13,10 +13,13 @@ PRAGMAS = (
 RUNS = "SELECT run FROM run ORDER BY number"
 LAUNCH = "SELECT launch FROM run WHERE run = ?"
 CREATE_RUN = """
-INSERT INTO run (launch, head, token, holder, until, worktree, run) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO run (launch, head, token, holder, until, worktree, wish, run)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
-RUN = "SELECT head, token, holder, until, worktree FROM run WHERE run = ?"
-PUT_RUN = "UPDATE run SET head = ?, token = ?, holder = ?, until = ?, worktree = ? WHERE run = ?"
+RUN = "SELECT head, token, holder, until, worktree, wish FROM run WHERE run = ?"
+PUT_RUN = """
+UPDATE run SET head = ?, token = ?, holder = ?, until = ?, worktree = ?, wish = ? WHERE run = ?
+"""
 
 EFFECT = "SELECT effect FROM effect WHERE run = ?"
 PUT_EFFECT = """
@@ -43,6 +46,10 @@ PUT_CONFIRMATION = """
 INSERT INTO confirmation (run, id, status, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (run, id) DO UPDATE SET status = excluded.status, body = excluded.body
 """
+
+CONTRACT_VERSION = "SELECT max(version) FROM contract WHERE run = ?"
+CONTRACTS = "SELECT body FROM contract WHERE run = ? ORDER BY version"
+PUT_CONTRACT = "INSERT INTO contract (run, version, body) VALUES (?, ?, ?)"
 
 MESSAGES = "SELECT id, text FROM message WHERE run = ? AND id > ? ORDER BY id"
 PUT_MESSAGE = "INSERT INTO message (run, text, at) VALUES (?, ?, ?)"

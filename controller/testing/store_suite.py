@@ -21,7 +21,7 @@ from controller.store.leases import LEASE
 from controller.store.people import Desk
 from controller.store.tables import Tables
 from controller.testing.clock import MORNING
-from controller.testing.world import ME, RUN, World, command
+from controller.testing.world import ME, RUN, SEAL, World, command
 
 AIM = Aim(EffectClass.WORKSPACE, "the worktree", "the command has ended")
 OTHER = Owner("elsewhere", 2, "boot/2")
@@ -47,7 +47,7 @@ def a_run_is_created_once(tables: Tables) -> None:
 
 def an_unknown_run_is_a_state_error(tables: Tables) -> None:
     """Nothing is made up for a run that does not exist."""
-    _raises(StateError, lambda: Journal(tables, lambda _: True).head(RunId("nobody")))
+    _raises(StateError, lambda: Journal(tables, lambda _: True, SEAL).head(RunId("nobody")))
 
 
 def a_held_run_is_not_leased_twice(tables: Tables) -> None:
@@ -118,7 +118,7 @@ def what_is_found_open_is_recorded_before_anything_is_done(tables: Tables) -> No
     world, lease, effect = _doubted(tables)
     unknown = Remains(None, "nobody can tell")
     assert world.store.find(lease, effect, unknown, MORNING) == unknown
-    Desk(tables).decide(RUN, "u1", happened=False, now=MORNING)
+    Desk(tables, SEAL).decide(RUN, "u1", happened=False, now=MORNING)
     assert world.store.find(lease, effect, Remains(True, "seen"), MORNING).happened is True
     assert world.store.find(lease, effect, unknown, MORNING).happened is False
     kinds = [record["kind"] for record in world.queries.audit(RUN)]
@@ -129,7 +129,7 @@ def what_a_person_said_of_an_outcome_counts_once(tables: Tables) -> None:
     """He spoke of what had been; it may have happened since, and is asked about again."""
     world, lease, effect = _doubted(tables)
     unknown = Remains(None, "nobody can tell")
-    Desk(tables).decide(RUN, "u1", happened=False, now=MORNING)
+    Desk(tables, SEAL).decide(RUN, "u1", happened=False, now=MORNING)
     found = [world.store.find(lease, effect, unknown, MORNING).happened for _ in range(2)]
     assert found == [False, None]
 
@@ -139,7 +139,7 @@ def nobody_wakes_a_run_that_does_not_go_on_here(tables: Tables) -> None:
     world = World(tables=tables)
     world.model.replies({"kind": "ask", "question": "Which?"})
     world.go()
-    desk = Desk(tables)
+    desk = Desk(tables, SEAL)
     for why in (Stop.MOVED, Stop.ABORTED):
         with world.lease() as lease:
             world.store.stop(lease, Stopped(why, "."), MORNING)

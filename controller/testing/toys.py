@@ -6,7 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from controller.core.action import Adopt, Ask, Commit, EffectClass, Finish, Own, Restore, Run
+from controller.core.action import (
+    Adopt,
+    Amend,
+    Ask,
+    ChangeRequest,
+    Commit,
+    EffectClass,
+    Finish,
+    Own,
+    Restore,
+    Run,
+    identity,
+)
 from controller.core.canonical import JsonObject, canonical, digest
 from controller.core.errors import ModelUnavailable
 from controller.core.facts import Facts, Source
@@ -25,6 +37,7 @@ from controller.core.records import (
     Status,
     Usage,
 )
+from controller.core.verdict import Verdict, judged
 
 
 @dataclass(slots=True)
@@ -103,16 +116,23 @@ class ToyExecutor:
                 if self.files.branch[-1] != effect.source.tree:
                     self.files.branch.append(effect.source.tree)
                 return self._seen("committed", "committed")
-            case Ask(question):
+            case Ask() | ChangeRequest():
                 return replace(self._seen("asked", "asked"),
-                               stopped=Stopped(Stop.WAITING, question))
-            case Restore() | Adopt():
+                               stopped=Stopped(Stop.WAITING, identity(action)))
+            case Restore() | Adopt() | Amend():
                 return self._own(action)
             case Finish("impossible", summary):
                 return replace(self._seen("gave up", "gave up"),
                                stopped=Stopped(Stop.STUCK, summary))
             case _:
                 return self._seen(f"did {type(action).__name__}", "done")
+
+    def foresee(self, candidate: Candidate) -> str:
+        return ""
+
+    def undo(self, effect: Effect, outcome: Outcome) -> Outcome:
+        self.files.now = dict(self.files.trees[effect.source.tree])
+        return replace(outcome, source=effect.source)
 
     def set_aside(self, candidate: Candidate) -> str:
         return f"refs/oneshot/parked/{candidate.base.spent.steps + 1}"
@@ -127,6 +147,8 @@ class ToyExecutor:
                 if self.files.branch[-1] != commit:
                     self.files.branch.append(commit)
                 return self._seen("Drift: somebody has moved the branch.", "adopted")
+            case Amend(version, text):
+                return self._seen(text, f"contract version {version}")
 
     def resume(self, effect: Effect, remains: Remains) -> Outcome:
         if effect.aim.effect_class is EffectClass.EXTERNAL and remains.happened is not False:
@@ -164,6 +186,7 @@ class ToyAuthority:
     findings: dict[str, Finding] = field(default_factory=lambda: {"green": Finding.FAILING})
     postcondition: Finding = Finding.VERIFIED
     blind: bool = False  # to what happened elsewhere
+    forbidden: str = ""  # a file that the contract does not allow
 
     def observe(self, head: Head) -> Facts:
         source = self.files.source()
@@ -172,6 +195,9 @@ class ToyAuthority:
         return Facts(self.clock.now(), source, frozenset(self.files.trees[source.base]),
                      drift="Drift: somebody changed files." if moved else "",
                      moved="" if self.files.theirs in self.files.branch else self.files.theirs)
+
+    def vet(self, candidate: Candidate, foresee: Callable[[Candidate], str]) -> Verdict:
+        return judged("constraints", ())
 
     def examine(self, effect: Effect) -> Remains:
         if effect.aim.effect_class is not EffectClass.EXTERNAL or self.blind:
@@ -185,6 +211,13 @@ class ToyAuthority:
         match effect.candidate.transition.action:
             case Finish("done"):
                 return self._criteria(outcome.source.head_tree)
+            case Amend():
+                return self._criteria(effect.source.base)
+            case Run() if self.forbidden in self.files.trees[outcome.source.tree]:
+                return (Evidence(
+                    POSTCONDITION + "constraint-1", Finding.FAILING, "git", "the tree",
+                    outcome.source.tree, self.clock.now(),
+                    f"the contract forbids to change {self.forbidden}"),)
             case Commit():
                 return (Evidence(
                     POSTCONDITION + "delivered", self.postcondition, "git", "the branch",

@@ -15,17 +15,22 @@ from typing import cast
 
 import contracts
 from controller.core.action import Command
-from controller.core.canonical import JsonObject
+from controller.core.approval import Seal
+from controller.core.canonical import JsonObject, JsonValue, digest
 from controller.core.config import Limits
 from controller.core.contract import CommandCheck, Contract, Criterion
+from controller.core.governed import dated, governed
 from controller.core.head import Head, Launch, Lease, Owner, RunId
 from controller.core.policy import External, Policy
-from controller.core.ports import Authority, Executor, Model, Store
+from controller.core.ports import Authority, Executor, Mailbox, Model, Store
 from controller.core.rules import Rules, transition_schema
+from controller.core.terms import contract_of
 from controller.launch import launch
-from controller.loop import Controller, run, step
+from controller.loop import Controller, current, run, step
+from controller.store.contracts import newest
 from controller.store.journal import Journal
 from controller.store.memory import MemoryTables
+from controller.store.people import Desk
 from controller.store.queries import Queries
 from controller.store.tables import Tables
 from controller.testing.clock import MORNING, FixedClock
@@ -54,6 +59,28 @@ def rules(**changes: object) -> Rules:
     return replace(made, **changes)  # type: ignore[arg-type]  # the caller names fields of Rules
 
 
+def document(**fields: JsonValue) -> JsonObject:
+    """The governed document of the contract that `rules` has, or of one with these fields."""
+    written: JsonObject = {
+        "goal": "Make it green.", "success_criteria": {
+            "green": {"text": "The tests pass.", "check": {"argv": ["pytest"]}}}, **fields}
+    return dated(governed(written, lambda path: f"intent-contract.yaml{path}"), MORNING)
+
+
+@dataclass(slots=True)
+class Letters:
+    """A mailbox in which a test does what comes in while the run waits."""
+
+    arrives: list[Callable[[], object]] = field(default_factory=list)
+
+    def collect(self, run: RunId) -> None:
+        if self.arrives:
+            self.arrives.pop(0)()
+
+
+SEAL = Seal(b"the key of a test")
+
+
 @dataclass(slots=True)
 class World:
     """One run with everything around it."""
@@ -64,6 +91,8 @@ class World:
     files: Files = field(default_factory=Files)
     model: ScriptedModel = field(default_factory=ScriptedModel)
     alive: bool | None = True  # what is found when somebody looks for the holder of the run
+    document: JsonObject = field(default_factory=document)
+    mailbox: Mailbox = field(default_factory=Letters)
     authority: ToyAuthority = field(init=False)
     executor: ToyExecutor = field(init=False)
 
@@ -74,7 +103,12 @@ class World:
     @property
     def store(self) -> Journal:
         """The durable record."""
-        return Journal(self.tables, lambda _: self.alive)
+        return Journal(self.tables, lambda _: self.alive, SEAL)
+
+    @property
+    def desk(self) -> Desk:
+        """The durable record, as people write to it."""
+        return Desk(self.tables, SEAL, "ada")
 
     @property
     def queries(self) -> Queries:
@@ -88,10 +122,14 @@ class World:
 
     def controller(self, wrap: "Wrap | None" = None) -> Controller:
         """The controller of the run; `wrap` may put something between the loop and its ports."""
-        wrap = wrap or Wrap()
-        fixed = Launch(RUN, self.rules.contract.goal, "base", MORNING, {"contract": {}})
-        return Controller(fixed, self.rules, wrap.model(self.model), wrap.authority(self.authority),
-                          wrap.executor(self.executor), wrap.store(self.store), self.clock)
+        wrap, rules = wrap or Wrap(), self.rules
+        if self.tables.contract_version(RUN):
+            document = newest(self.tables, SEAL, RUN)
+            rules = replace(rules, contract=contract_of(document), mark=digest(document))
+        fixed = Launch(RUN, rules.contract.goal, "base", MORNING, {"contract": self.document})
+        return Controller(fixed, rules, wrap.model(self.model), wrap.authority(self.authority),
+                          wrap.executor(self.executor), wrap.store(self.store), self.clock,
+                          self.mailbox)
 
     def open(self) -> Head:
         """Begin the run, unless it has begun."""
@@ -107,11 +145,15 @@ class World:
             return step(ctl, lease)
 
     def go(self, steps: int | None = None, wrap: "Wrap | None" = None) -> Head:
-        """Run until it ends, stands still or has taken `steps`."""
+        """Run until it ends, stands still or has taken `steps`, under the newest contract."""
+        last = None if steps is None else self.open().spent.steps + steps
         self.open()
-        ctl = self.controller(wrap)
-        with ctl.store.lease(RUN, ME, self.clock.now()) as lease:
-            return run(ctl, lease, steps)
+        with self.controller(wrap).store.lease(RUN, ME, self.clock.now()) as lease:
+            while True:
+                ctl = self.controller(wrap)
+                head = run(ctl, lease, None if last is None else last - self.head.spent.steps)
+                if head.stopped or head.spent.steps == last or current(ctl, lease):
+                    return head
 
     @contextmanager
     def lease(self) -> Iterator[Lease]:

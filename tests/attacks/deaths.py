@@ -78,6 +78,12 @@ class _Dying:
         self.inner.perform(effect)
         raise KeyboardInterrupt
 
+    def foresee(self, candidate: Candidate) -> str:
+        return self.inner.foresee(candidate)
+
+    def undo(self, effect: Effect, outcome: Outcome) -> Outcome:
+        return self.inner.undo(effect, outcome)
+
     def set_aside(self, candidate: Candidate) -> str:
         return self.inner.set_aside(candidate)
 

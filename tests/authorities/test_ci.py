@@ -10,7 +10,7 @@ from controller.authorities.ci import LocalCI
 from controller.checkout import create, open_checkout
 from controller.commands import Shell
 from controller.core.action import Command
-from controller.core.contract import Check, CommandCheck, Criterion, FileCheck
+from controller.core.contract import Check, CommandCheck, Contract, Criterion, FileCheck
 from controller.core.policy import Environment, Policy
 from controller.core.records import Evidence, Finding
 from controller.repo import Identity, Repo
@@ -60,7 +60,7 @@ def check(repo: Repo, base: str, tmp_path: Path) -> Callable[..., Evidence]:
 
     def ask(commit: str, how: Check, approved: frozenset[str] = frozenset()) -> Evidence:
         shell = Shell(policy, tmp_path / "scratch", "", BUBBLEWRAP, OURS)
-        ci = LocalCI(repo, shell, (Criterion("c", "", how),), base, FixedClock())
+        ci = LocalCI(repo, shell, Contract("", (Criterion("c", "", how),)), base, FixedClock())
         (evidence,) = ci.check(commit, approved)
         assert not (tmp_path / "scratch/verify").exists()
         return evidence
@@ -142,11 +142,12 @@ def test_checks_share_neither_files_nor_a_home_folder(
     (tmp_path / "scratch/home/left-by-a-run").write_text("x")
     first = "touch made $HOME/made $TMPDIR/made"
     second = "test -e made || test -e $HOME/made || test -e $TMPDIR/made || test -n \"$(ls -A ~)\""
-    ci = LocalCI(repo, Shell(Policy(), tmp_path / "scratch", "", BUBBLEWRAP, OURS), tuple(
+    shell = Shell(Policy(), tmp_path / "scratch", "", BUBBLEWRAP, OURS)
+    ci = LocalCI(repo, shell, Contract("", tuple(
         Criterion(id, "", how) for id, how in (
             ("first", CommandCheck(Command(("sh", "-c", first)))),
             ("second", CommandCheck(Command(("sh", "-c", second)))),
-            ("third", FileCheck("made")))), base, FixedClock())
+            ("third", FileCheck("made"))))), base, FixedClock())
 
     findings = [evidence.finding for evidence in ci.check(base, frozenset())]
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 from controller.authorities import Authorities
 from controller.authorities.ci import LocalCI
+from controller.authorities.constraints import Constraints
 from controller.authorities.runtime import Runtime
 from controller.core.action import Command
 from controller.core.canonical import JsonObject
-from controller.core.contract import CommandCheck, Criterion
+from controller.core.contract import CommandCheck, Contract, Criterion
 from controller.core.head import Head
 from controller.core.projection import as_state
 from controller.core.records import Finding
@@ -70,11 +71,13 @@ def test_git_is_asked_after_the_checks_which_take_time_and_could_move_a_branch(
     finish = bench.effect({"kind": "finish", "result": "done", "summary": "."})
     move = Command(("sh", "-c", f"git -C '{checkout}' update-ref refs/heads/oneshot/run-1 main"))
     ci = LocalCI(bench.place.snapshots.repo, bench.place.shell,
-                 (Criterion("c", "", CommandCheck(move)),), finish.source.base, bench.place.clock)
-
+                 Contract("", (Criterion("c", "", CommandCheck(move)),)), finish.source.base,
+                 bench.place.clock)
     runtime = Runtime(ci.repo, ci.shell, ci.base)
+    constraints = Constraints(ci.repo, (), ci.base, ci.clock)
 
-    found = Authorities(bench.git, ci, runtime).attest(finish, bench.hands.perform(finish))
+    found = Authorities(bench.git, ci, runtime, constraints).attest(
+        finish, bench.hands.perform(finish))
 
     assert {item.finding for item in found} == {Finding.FAILING, Finding.VERIFIED}
 

@@ -7,7 +7,7 @@ import pytest
 
 from controller.core.action import Command
 from controller.core.canonical import JsonObject, canonical
-from controller.core.contract import CommandCheck, Contract, Criterion
+from controller.core.contract import CommandCheck, Constraint, Contract, Criterion
 from controller.core.errors import Refused
 from controller.core.facts import Facts
 from controller.core.gates import admit
@@ -49,7 +49,8 @@ def asked(action: Any = READ, patch: Any = None, **changes: Any) -> bytes:
 
 def contract(**changes: Any) -> Rules:
     criterion = Criterion("green", "", CommandCheck(Command(("pytest",))))
-    return rules(contract=Contract("Do it.", (criterion,), **changes))
+    return rules(contract=Contract(
+        "Do it.", (criterion,), constraints=(Constraint("constraint-1", **changes),)))
 
 
 def test_a_good_reply_is_allowed_by_every_gate() -> None:
@@ -161,7 +162,7 @@ def test_a_nul_reaches_no_program() -> None:
 def test_intent(changes: Any, action: JsonObject, message: str) -> None:
     found = judged(asked(action), contract(**changes), changed=frozenset({"x.py"}))
 
-    assert found["/action"].startswith(message)
+    assert found["/action"].startswith(f"constraint-1: {message}")
     assert found["decision"] == ("CONFIRM" if "outside" in message else "REFUSE")
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from controller.core.action import Command
-from controller.core.contract import CommandCheck, Contract, Criterion
+from controller.core.contract import CommandCheck, Constraint, Contract, Criterion, Item
 from controller.core.prompt import HEADER, bound, render
 from controller.testing.world import World, command, rules
 
@@ -43,12 +43,17 @@ def test_no_prompt_begins_like_a_slash_command() -> None:
 def test_everything_the_contract_says_is_in_every_prompt() -> None:
     made = Contract(
         "GOAL", (Criterion("cid", "CTEXT", CommandCheck(Command(("check", "it")), 3)),),
-        locked_requirements=("LOCKED",), constraints=("CONSTRAINT",), allow_paths=("src/**",),
-        forbid_paths=("docs/**",), max_files=7, non_goals=("NONGOAL",),
-        approval_boundaries=("BOUNDARY",), must_remember=("REMEMBER",), priority_order=("FIRST",))
+        locked_requirements=(Item("requirement-1", "LOCKED"),),
+        constraints=(Constraint("constraint-1", "CONSTRAINT", allow_paths=("src/**",)),
+                     Constraint("constraint-2", forbid_paths=("docs/**",), max_files=7)),
+        non_goals=(Item("non-goal-1", "NONGOAL"),),
+        approval_boundaries=(Item("boundary-1", "BOUNDARY"),),
+        must_remember=(Item("remember-1", "REMEMBER"),),
+        priority_order=(Item("priority-1", "FIRST"),))
     text = render(rules(contract=made), World().open()).stable
 
-    for said in ("GOAL", "cid: CTEXT [`check it` exits 3]", "LOCKED", "CONSTRAINT", "src/**",
+    for said in ("GOAL", "cid: CTEXT [`check it` exits 3]", "requirement-1: LOCKED",
+                 "constraint-1: CONSTRAINT; only files matching src/**", "constraint-2: ",
                  "docs/**", "at most 7 files", "NONGOAL", "BOUNDARY", "REMEMBER", "FIRST"):
         assert said in text, said
 

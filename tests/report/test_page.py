@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 from controller.report.page import render_report, write_report
-from controller.store.people import Desk
 from controller.testing.clock import MORNING
 from controller.testing.world import RUN, World, command
 from tests.test_loop import proved, solve
@@ -47,7 +46,7 @@ def test_hostile_text_is_inert() -> None:
     world.model.says(HOSTILE.encode())
     world.model.replies({"kind": "ask", "question": HOSTILE[:1000].replace("\u202e", "")})
     world.go()
-    Desk(world.tables).say(RUN, HOSTILE, MORNING)
+    world.desk.say(RUN, HOSTILE, MORNING)
     page = render_report(world.queries, RUN)
 
     assert "<script" not in page

@@ -41,7 +41,7 @@ def admit(call: Call, head: Head, facts: Facts,
     caller to park.
     """
     try:
-        transition = schema(envelope(call.reply, head), rules)
+        transition = schema(envelope(call.reply, head, granted=bool(call.grant)), rules)
         candidate = patch(transition, head, call.prompt.tree, rules)
     except Refused as refusal:
         raise Refused(cleaned(refusal.verdicts, rules.redactor)) from None

@@ -12,14 +12,19 @@ REQUIRED = ("expected_version", "state_patch", "action")
 KEYS = ("reasoning", *REQUIRED)
 
 
-def envelope(reply: Reply, head: Head) -> JsonObject:
-    """The JSON object in the reply, without its reasoning. Raises Refused."""
+def envelope(reply: Reply, head: Head, *, granted: bool = False) -> JsonObject:
+    """The JSON object in the reply, without its reasoning. Raises Refused.
+
+    One that a person has `granted` is for the version of the head, whichever it was made for.
+    """
     if reply.fault is not None:
         raise _refused([Objection("", reply.fault)])
     try:
         document = read_reply(reply.body)
     except NotJson as fault:
         raise _refused([Objection("", str(fault))]) from None
+    if granted:
+        document["expected_version"] = head.version
     objections = [*_keys(document), *_version(document, head)]
     if objections:
         raise _refused(objections)

@@ -1,25 +1,33 @@
 """Judging gate: the user's contract, and every field that is not the model's."""
 
-from controller.core.action import Commit, Edit, touched
+from collections.abc import Iterator
+
+from controller.core.action import ChangeRequest, Commit, Edit, Finish, Run, touched
+from controller.core.amending import doubts
 from controller.core.canonical import digest
+from controller.core.constraints import Changed, broken, forbidden_command
+from controller.core.contract import Constraint, Governance, PersonCheck
 from controller.core.facts import Facts
 from controller.core.glob import matches
 from controller.core.observation import quoted
-from controller.core.pointer import pointer
+from controller.core.pointer import nearest, pointer
 from controller.core.records import Candidate
-from controller.core.rules import MODEL, Rules
+from controller.core.rules import MODEL, USER, Rules
 from controller.core.verdict import Decision, Objection, Verdict, judged
 
 
 def intent(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
     """Refuse what the contract forbids, and a change of another owner's field; ask about what lies
-    outside the paths that the contract names.
+    outside the paths that the contract names, and about what it wants a person to be asked.
+
+    What depends on the text of files is judged later, over the very tree (`Authority.vet`).
     """
-    refused = [*_forbidden(candidate, facts, rules), *_count(candidate, facts, rules),
-               *_owners(candidate, rules)]
+    refused = [*_forbidden(candidate, facts, rules), *_commands(candidate, rules),
+               *_requested(candidate, rules), *_owners(candidate, rules)]
     if refused:
         return judged("intent", refused)
-    return judged("intent", _outside(candidate, facts, rules), Decision.CONFIRM)
+    return judged("intent", (*_outside(candidate, facts, rules), *_protected(
+        candidate, facts, rules), *_looked_at(candidate, rules)), Decision.CONFIRM)
 
 
 def _changed(candidate: Candidate, facts: Facts) -> list[str]:
@@ -28,33 +36,78 @@ def _changed(candidate: Candidate, facts: Facts) -> list[str]:
     return sorted(facts.changed if isinstance(action, Commit) else {*touched(action)})
 
 
-def _forbidden(candidate: Candidate, facts: Facts, rules: Rules) -> list[Objection]:
-    return [Objection("/action", f"the contract forbids to change {quoted(path)}; leave it as it "
-                      "is") for path in _changed(candidate, facts)
-            if matches(path, rules.contract.forbid_paths)]
+def _forbidden(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objection]:
+    """Paths and their number are known before anything is done."""
+    action = candidate.transition.action
+    named = Changed(frozenset(_changed(candidate, facts)))
+    after = Changed(facts.changed | set(touched(action)))
+    changing = isinstance(action, Edit | Commit)
+    for item in rules.contract.constraints if changing else ():
+        for hit in (*broken((Constraint(item.id, forbid_paths=item.forbid_paths),), named),
+                    *broken((Constraint(item.id, max_files=item.max_files),), after)):
+            yield Objection("/action", str(hit))
 
 
-def _outside(candidate: Candidate, facts: Facts, rules: Rules) -> list[Objection]:
-    allowed = rules.contract.allow_paths
-    return [Objection("/action", f"{quoted(path)} is outside the paths that the contract allows "
-                      f"({', '.join(allowed)}): a person must agree first")
-            for path in _changed(candidate, facts)
-            if allowed and not matches(path, allowed) and path not in facts.agreed]
+def _commands(candidate: Candidate, rules: Rules) -> Iterator[Objection]:
+    action = candidate.transition.action
+    line = action.command if isinstance(action, Run) else (
+        action.check if isinstance(action, Edit) else None)
+    for hit in forbidden_command(rules.contract.constraints, line) if line else ():
+        yield Objection("/action", str(hit))
 
 
-def _count(candidate: Candidate, facts: Facts, rules: Rules) -> list[Objection]:
-    action, limit = candidate.transition.action, rules.contract.max_files
-    changed = facts.changed | set(touched(action))
-    if limit is None or len(changed) <= limit or not isinstance(action, Edit | Commit):
-        return []
-    return [Objection("/action", f"{len(changed)} files would differ from the base, the contract "
-                      f"allows {limit}: {', '.join(map(quoted, sorted(changed)[:20]))}")]
+def _outside(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objection]:
+    for item in rules.contract.constraints:
+        for path in _changed(candidate, facts) if item.allow_paths else ():
+            if not matches(path, item.allow_paths) and path not in facts.agreed:
+                yield Objection("/action", f"{item.id}: {quoted(path)} is outside the paths that "
+                                f"the contract allows ({', '.join(item.allow_paths)}): a person "
+                                "must agree first")
+
+
+def _protected(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objection]:
+    for item in rules.contract.constraints:
+        for path in _changed(candidate, facts):
+            if matches(path, item.protect_paths) and path not in facts.agreed:
+                yield Objection("/action", f"{item.id}: {quoted(path)} is protected by the "
+                                "contract: a person must agree first")
+
+
+def _looked_at(candidate: Candidate, rules: Rules) -> Iterator[Objection]:
+    """Criteria that only a person can check: he is asked when the model says that it is done."""
+    action = candidate.transition.action
+    for criterion in rules.contract.success_criteria:
+        if (isinstance(criterion.check, PersonCheck) and isinstance(action, Finish)
+                and action.result == "done"):
+            yield Objection("/action", f"{criterion.id}: {criterion.check.question}")
+
+
+def _requested(candidate: Candidate, rules: Rules) -> Iterator[Objection]:
+    """A change request names an item of the contract that somebody may ask to change."""
+    action = candidate.transition.action
+    if not isinstance(action, ChangeRequest):
+        return
+    yield from doubts(action)
+    if action.change == "add":
+        return
+    known = {"goal": Governance()} | {id: rule for id, _, rule in rules.contract.governed}
+    if action.item not in known:
+        yield Objection("/action/item", f"the contract has no item {action.item!r}"
+                        f"{nearest(action.item, known)}")
+    elif known[action.item].change_policy != "ask":
+        yield Objection("/action/item", f"{action.item} is not to be asked about (change_policy "
+                        f"{known[action.item].change_policy}); work within it")
 
 
 def _owners(candidate: Candidate, rules: Rules) -> list[Objection]:
     """Ownership again, on the merged state and by digest: this is the promise, not the courtesy."""
     before, after = candidate.base.state, candidate.state
-    return [Objection(pointer("state_patch", name), f"belongs to the {owner}; leave it as it is")
+    return [Objection(pointer("state_patch", name), f"belongs to the {owner}; leave it as it "
+                      f"is{_how(owner)}")
             for name, owner in rules.owners.items()
             if owner != MODEL and before.get(name) is not after.get(name)
             and digest(before.get(name)) != digest(after.get(name))]
+
+
+def _how(owner: str) -> str:
+    return " (to ask for a change of the contract: the action change_request)" * (owner == USER)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from controller.core.canonical import JsonObject, canonical, entries
 from controller.core.errors import Refused
-from controller.core.gates.schema import faults_by, validator
+from controller.core.faults import faults_by, validator
 from controller.core.head import Head
 from controller.core.merge import merge
 from controller.core.pointer import nearest, pointer

@@ -1,10 +1,11 @@
 """Building gate 2: the transition's form, as `transition.schema.json` has it."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
+from controller.core.canonical import JsonObject, JsonValue, entries, members
 from controller.core.errors import Refused
+from controller.core.faults import faults_by, shown, validator
 from controller.core.parse import parse
 from controller.core.pointer import nearest, pointer
 from controller.core.records import Transition
@@ -14,7 +15,8 @@ from controller.core.verdict import Objection, judged
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
-_ACTIONS = ("read", "search", "edit", "run", "commit", "recall", "ask", "wait", "finish")
+_ACTIONS = ("read", "search", "edit", "run", "commit", "recall", "ask", "change_request", "wait",
+            "finish")
 _CHANGES = ("replace", "write", "delete", "move")
 
 
@@ -32,24 +34,6 @@ def schema(document: JsonObject, rules: Rules) -> Transition:
     return Transition(version, patch, parse(action), document)
 
 
-def faults(value: JsonValue, schema: JsonObject, path: str = "") -> list[Objection]:
-    """Every way in which `value` misses a JSON Schema, with a JSON Pointer below `path`."""
-    return faults_by(validator(schema), value, path)
-
-
-def faults_by(judge: "Validator", value: JsonValue, path: str = "") -> list[Objection]:
-    """As `faults`, by a validator that was made before."""
-    found = sorted(judge.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
-    return [fault for error in found for fault in _objections(error, path)]
-
-
-def validator(schema: JsonObject) -> "Validator":
-    """What judges values by a JSON Schema (draft-07)."""
-    from jsonschema import Draft7Validator
-
-    return Draft7Validator(schema)
-
-
 @lru_cache(maxsize=8)
 def _validators(rules: Rules) -> "dict[str, Validator]":
     """A validator for every kind of action and of change. An edit's changes are judged apart."""
@@ -61,90 +45,13 @@ def _validators(rules: Rules) -> "dict[str, Validator]":
     return {name: validator(part) for name, part in whole.items()}
 
 
-def _objections(error: Any, path: str) -> list[Objection]:
-    where = path + pointer(*error.absolute_path)
-    if "propertyNames" in error.absolute_schema_path:
-        return [Objection(where + pointer(str(error.instance)), _sentence(error))]
-    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        known = list(error.schema.get("properties", {}))
-        return [Objection(where + pointer(key), f"unknown key{nearest(key, known)}")
-                for key in error.instance if key not in known]
-    if error.validator == "required":
-        missing = [key for key in error.validator_value if key not in error.instance]
-        return [Objection(where + pointer(key), "missing; add it") for key in missing]
-    meant = _meant(error)
-    if meant:
-        return [fault for below in meant for fault in _objections(below, path)]
-    return [Objection(where, _sentence(error))]
-
-
-def _meant(error: Any) -> list[Any]:
-    """The faults of the one branch of a oneOf that was clearly meant; none when none was."""
-    if not isinstance(error.instance, dict) or not error.context:
-        return []
-    branches = [branch if isinstance(branch, dict) else {} for branch in error.validator_value]
-    shared = [len(set(branch.get("properties", {})) & set(error.instance)) for branch in branches]
-    best = max(range(len(branches)), key=shared.__getitem__)
-    objects = [i for i, branch in enumerate(branches) if branch.get("type") == "object"]
-    if not shared[best] and len(objects) != 1:
-        return []
-    return [below for below in error.context
-            if below.schema_path[0] == (best if shared[best] else objects[0])]
-
-
-def _sentence(error: Any) -> str:  # noqa: PLR0911  (one return a keyword)
-    got, limit = error.instance, error.validator_value
-    match error.validator:
-        case "type":
-            wanted = " or ".join(limit) if isinstance(limit, list) else limit
-            return f"expected {wanted}, got {_shown(got)}"
-        case "enum" | "const":
-            wanted = ", ".join(map(_shown, limit if isinstance(limit, list) else [limit]))
-            return f"expected one of {wanted}; got {_shown(got)}"
-        case "maxLength":
-            return f"expected at most {limit} characters, got {len(got)}; shorten it"
-        case "maxProperties" | "maxItems":
-            return f"expected at most {limit} entries, got {len(got)}; delete some"
-        case "minLength" | "minItems" | "minProperties":
-            return f"expected at least {limit}, got {len(got)}"
-        case "pattern":
-            return f"expected a name that matches {limit}, got {_shown(got)}"
-        case "oneOf" | "anyOf":
-            return _one_of(limit, got)
-        case _:
-            return str(error.message)[:300]
-
-
-def _one_of(branches: list[JsonObject], got: JsonValue) -> str:
-    """What a choice between keys, or between types, was to be."""
-    needed = [str(key) for branch in branches for key in _keys(branch)]
-    if not needed:
-        return f"expected {' or '.join(str(b.get('type')) for b in branches)}, got {_shown(got)}"
-    given = [key for key in needed if isinstance(got, dict) and key in got]
-    said = f"got {', '.join(given)}" if given else f"got {_shown(got)}"
-    return f"expected exactly one of {', '.join(dict.fromkeys(needed))}; {said}"
-
-
-def _keys(branch: JsonObject) -> list[JsonValue]:
-    required, inner = branch.get("required"), branch.get("oneOf")
-    if isinstance(required, list):
-        return required
-    return [key for below in (inner if isinstance(inner, list) else [])
-            if isinstance(below, dict) for key in _keys(below)]
-
-
-def _shown(value: JsonValue) -> str:
-    text = canonical(value).decode()
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
 def _action(action: JsonValue, judges: "dict[str, Validator]") -> list[Objection]:
     """Judge the action by the schema of its own kind, so that a fault is named where it is."""
     if not isinstance(action, dict):
-        return [Objection("/action", f"expected an object, got {_shown(action)}")]
+        return [Objection("/action", f"expected an object, got {shown(action)}")]
     kind = action.get("kind")
     if not isinstance(kind, str) or kind not in _ACTIONS:
-        return [Objection("/action/kind", f"expected a kind of action, got {_shown(kind)}"
+        return [Objection("/action/kind", f"expected a kind of action, got {shown(kind)}"
                           + nearest(str(kind), _ACTIONS))]
     objections = faults_by(judges[kind], action, "/action")
     for index, change in enumerate(members(action.get("changes")) if kind == "edit" else []):
@@ -156,7 +63,7 @@ def _change(change: JsonValue, path: str, judges: "dict[str, Validator]") -> lis
     """As `_action`, one level down: each change by the schema of its own op."""
     operation = entries(change).get("op")
     if not isinstance(operation, str) or operation not in _CHANGES:
-        return [Objection(path + "/op", f"expected an op, got {_shown(operation)}"
+        return [Objection(path + "/op", f"expected an op, got {shown(operation)}"
                           + nearest(str(operation), _CHANGES))]
     return faults_by(judges[operation], change, path)
 
@@ -164,4 +71,4 @@ def _change(change: JsonValue, path: str, judges: "dict[str, Validator]") -> lis
 def _state_patch(patch: JsonValue) -> list[Objection]:
     if isinstance(patch, dict):
         return []  # Its content is judged by the patch gate, on the merged state.
-    return [Objection("/state_patch", f"expected an object, got {_shown(patch)}")]
+    return [Objection("/state_patch", f"expected an object, got {shown(patch)}")]

@@ -1,0 +1,108 @@
+"""`oneshot approvals`: what waits for a person, and what he would agree to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from controller.cli.house import House
+from controller.cli.place import Place, open_place
+from controller.cli.show import document, line, next_commands, table
+from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
+from controller.core.errors import SetupError
+from controller.core.head import RunId
+from controller.settings import from_environment
+
+_SHOWN = 400  # lines of a difference
+
+
+@click.command("approvals")
+@click.argument("confirmation", metavar="[ID]", required=False)
+@click.option("--run", "name", metavar="RUN", help="Another run than the last one.")
+@click.option("--all", "every", is_flag=True, help="Also what is answered.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.pass_obj
+def command(folder: Path, confirmation: str | None, name: str | None, every: bool,
+            as_json: bool) -> None:
+    """List what waits for you; with ID show the exact command or difference, and why it is asked.
+    """
+    place = open_place(folder, from_environment())
+    run = place.run(name)
+    found = [item for item in place.queries.confirmations(run)
+             if every or confirmation or item["status"] == "open"]
+    if confirmation:
+        _detail(place, run, _one(found, confirmation), as_json)
+    elif as_json:
+        rows: list[JsonValue] = [brief(item) for item in found]
+        document({"schema": "oneshot/approvals@1", "run": run, "waiting": rows})
+    else:
+        table([(str(item["id"]), str(item["kind"]), str(item["status"]), str(item["summary"]))
+               for item in found])
+        next_commands(*(f"oneshot approvals {item['id']}{place.named(run, '--run')}"
+                        for item in found if item["status"] == "open"))
+
+
+def brief(item: JsonObject) -> JsonObject:
+    """A question without what only the record needs."""
+    return {key: item.get(key) for key in (
+        "id", "kind", "status", "summary", "asked", "expires", "again", "reasons", "answer")}
+
+
+def _one(found: list[JsonObject], id: str) -> JsonObject:
+    for item in found:
+        if item["id"] == id:
+            return item
+    raise SetupError(f"nothing is or was asked as {id}; `oneshot approvals --all` lists what was")
+
+
+def _detail(place: Place, run: RunId, item: JsonObject, as_json: bool) -> None:
+    if as_json:
+        document({"schema": "oneshot/approval@1", "run": run, **brief(item),
+                  "action": item.get("action"), "difference": difference_of(place, run, item)})
+        return
+    for text in told(place, run, item):
+        line(text)
+
+
+def told(place: Place, run: RunId, item: JsonObject) -> Iterator[str]:
+    """Everything that a person needs to answer: what, why, and what it can't undo."""
+    yield f"{item['id']} ({item['kind']}, {item['status']}): {item['summary']}"
+    if item.get("again"):
+        yield f"  asked again: {item['again']}"
+    for reason in members(item.get("reasons")):
+        yield f"  why: {reason}"
+    action = entries(item.get("action"))
+    if action.get("kind") == "run":
+        yield f"  command: {canonical(action.get('argv') or action.get('shell')).decode()}"
+    if item["kind"] in ("change", "conflict"):
+        wish = entries(item["change"])
+        yield f"  {wish['op']} {wish['target']}: {canonical(wish['value']).decode()}"
+        yield f"  asked for because: {action.get('reason', item.get('text', ''))}"
+    if item.get("expires"):
+        yield f"  can be answered until {item['expires']}"
+    yield f"  to undo it: {_undo(action)}"
+    yield from difference_of(place, run, item).splitlines()[:_SHOWN]
+
+
+def difference_of(place: Place, run: RunId, item: JsonObject) -> str:
+    """What the action would change, as Git shows it; empty where that can't be told."""
+    kept, before = str(item.get("kept") or ""), str(entries(item.get("binding")).get("tree") or "")
+    if not kept or not before:
+        return ""
+    repo = House(place, place.queries.launch(run)).bare()
+    if repo.ref(kept) is None:
+        return ""
+    return repo.git("diff-tree", "-p", "--stat", "--no-color", "--no-ext-diff", "--no-textconv",
+                    before, kept).decode("utf-8", "replace")
+
+
+def _undo(action: JsonObject) -> str:
+    match action.get("kind"):
+        case "edit" | "commit":
+            return "`oneshot rollback --to STEP` brings state and worktree back"
+        case "run":
+            return "the worktree by `oneshot rollback`; what it does elsewhere can't be undone here"
+        case "finish":
+            return "`oneshot fork --from STEP` goes on from an earlier step"
+        case _:
+            return "`oneshot intent amend` makes yet another version"

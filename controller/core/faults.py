@@ -1,0 +1,106 @@
+"""What is wrong with a JSON value, by a JSON Schema (draft-07), as sentences with their places."""
+
+from typing import TYPE_CHECKING, Any
+
+from controller.core.canonical import JsonObject, JsonValue, canonical
+from controller.core.pointer import nearest, pointer
+from controller.core.verdict import Objection
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+
+def faults(value: JsonValue, schema: JsonObject, path: str = "") -> list[Objection]:
+    """Every way in which `value` misses a JSON Schema, with a JSON Pointer below `path`."""
+    return faults_by(validator(schema), value, path)
+
+
+def faults_by(judge: "Validator", value: JsonValue, path: str = "") -> list[Objection]:
+    """As `faults`, by a validator that was made before."""
+    found = sorted(judge.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
+    return [fault for error in found for fault in _objections(error, path)]
+
+
+def validator(schema: JsonObject) -> "Validator":
+    """What judges values by a JSON Schema (draft-07)."""
+    from jsonschema import Draft7Validator
+
+    return Draft7Validator(schema)
+
+
+def _objections(error: Any, path: str) -> list[Objection]:
+    where = path + pointer(*error.absolute_path)
+    if "propertyNames" in error.absolute_schema_path:
+        return [Objection(where + pointer(str(error.instance)), _sentence(error))]
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        known = list(error.schema.get("properties", {}))
+        return [Objection(where + pointer(key), f"unknown key{nearest(key, known)}")
+                for key in error.instance if key not in known]
+    if error.validator == "required":
+        missing = [key for key in error.validator_value if key not in error.instance]
+        return [Objection(where + pointer(key), "missing; add it") for key in missing]
+    meant = _meant(error)
+    if meant:
+        return [fault for below in meant for fault in _objections(below, path)]
+    return [Objection(where, _sentence(error))]
+
+
+def _meant(error: Any) -> list[Any]:
+    """The faults of the one branch of a oneOf that was clearly meant; none when none was."""
+    if not isinstance(error.instance, dict) or not error.context:
+        return []
+    branches = [branch if isinstance(branch, dict) else {} for branch in error.validator_value]
+    shared = [len(set(branch.get("properties", {})) & set(error.instance)) for branch in branches]
+    best = max(range(len(branches)), key=shared.__getitem__)
+    objects = [i for i, branch in enumerate(branches) if branch.get("type") == "object"]
+    if not shared[best] and len(objects) != 1:
+        return []
+    return [below for below in error.context
+            if below.schema_path[0] == (best if shared[best] else objects[0])]
+
+
+def _sentence(error: Any) -> str:  # noqa: PLR0911  (one return a keyword)
+    got, limit = error.instance, error.validator_value
+    match error.validator:
+        case "type":
+            wanted = " or ".join(limit) if isinstance(limit, list) else limit
+            return f"expected {wanted}, got {shown(got)}"
+        case "enum" | "const":
+            wanted = ", ".join(map(shown, limit if isinstance(limit, list) else [limit]))
+            return f"expected one of {wanted}; got {shown(got)}"
+        case "maxLength":
+            return f"expected at most {limit} characters, got {len(got)}; shorten it"
+        case "maxProperties" | "maxItems":
+            return f"expected at most {limit} entries, got {len(got)}; delete some"
+        case "minLength" | "minItems" | "minProperties":
+            return f"expected at least {limit}, got {len(got)}"
+        case "pattern":
+            return f"expected a name that matches {limit}, got {shown(got)}"
+        case "oneOf" | "anyOf":
+            return _one_of(limit, got)
+        case _:
+            return str(error.message)[:300]
+
+
+def _one_of(branches: list[JsonObject], got: JsonValue) -> str:
+    """What a choice between keys, or between types, was to be."""
+    needed = [str(key) for branch in branches for key in _keys(branch)]
+    if not needed:
+        return f"expected {' or '.join(str(b.get('type')) for b in branches)}, got {shown(got)}"
+    given = [key for key in needed if isinstance(got, dict) and key in got]
+    said = f"got {', '.join(given)}" if given else f"got {shown(got)}"
+    return f"expected exactly one of {', '.join(dict.fromkeys(needed))}; {said}"
+
+
+def _keys(branch: JsonObject) -> list[JsonValue]:
+    required, inner = branch.get("required"), branch.get("oneOf")
+    if isinstance(required, list):
+        return required
+    return [key for below in (inner if isinstance(inner, list) else [])
+            if isinstance(below, dict) for key in _keys(below)]
+
+
+def shown(value: JsonValue) -> str:
+    """A value in at most 60 characters."""
+    text = canonical(value).decode()
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -1,0 +1,84 @@
+"""What is worth telling a person who is asleep: that he is needed, that it is over, that it nears a
+limit, that nothing answers. Never a step.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from controller.core.canonical import JsonObject, JsonValue, entries
+from controller.core.config import Limits
+from controller.core.head import Head, Stop
+from controller.core.observation import first_line
+from controller.core.redact import printable, redact
+
+_NEAR = 0.8  # of a limit
+
+_STOPS = {Stop.FINISHED: "done", Stop.STUCK: "stuck", Stop.LIMIT: "limit",
+          Stop.WAITING: "needs-you"}
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One thing to tell. Notices of one `key` are one thing: told again only after a while."""
+
+    event: str
+    key: str
+    title: str
+    text: str
+
+
+def notices(record: JsonObject, head: Head, limits: Limits) -> Iterator[Notice]:
+    """What an audit record, and where the run stands after it, is to be told as."""
+    kind = str(record["kind"])
+    if kind == "unanswered":
+        yield _notice("backend-down", "backend-down", "the model does not answer",
+                      str(record["reason"]))
+    if kind in ("conflict", "asked again"):
+        yield _notice("needs-you", f"needs-you/{record['confirmation']}/{record['number']}",
+                      f"a question: {record['confirmation']}", str(record.get("text", "")))
+    if head.stopped and head.stopped.why in _STOPS and kind in ("committed", "stopped", "unknown"):
+        event = _STOPS[head.stopped.why]
+        yield _notice(event, f"{event}/{head.version}/{head.stopped.reason}",
+                      f"{event}: {head.stopped.reason}", "")
+    elif kind == "parked" or record.get("question"):
+        asked = record.get("confirmation") or record.get("question")
+        yield _notice("needs-you", f"needs-you/{asked}/{record['number']}",
+                      f"needs you: {asked}", "")
+    yield from _near(head, limits)
+
+
+def _near(head: Head, limits: Limits) -> Iterator[Notice]:
+    for name, used, most in (("steps", head.spent.steps, limits.steps),
+                             ("usd", head.spent.usd, limits.usd)):
+        if most and _NEAR * most <= used < most:
+            yield _notice("limit-near", f"limit-near/{name}",
+                          f"{used:g} of {most:g} {name} are used", "")
+
+
+def document(notice: Notice, head: Head, goal: str, questions: JsonValue) -> JsonObject:
+    """A notice as it is sent (schema oneshot/notice@1), with the questions that are open."""
+    return {"schema": "oneshot/notice@1", "event": notice.event, "run": head.run,
+            "goal": _clean(goal), "title": notice.title, "message": notice.text,
+            "step": head.spent.steps, "version": head.version, "questions": questions}
+
+
+def question(item: JsonObject, token: str) -> JsonObject:
+    """A question as it is sent: what it is about, and the word that answers it once."""
+    reasons: list[JsonValue] = [_clean(str(reason)) for reason in _list(item.get("reasons"))]
+    action = entries(item.get("action"))
+    return {"id": item["id"], "kind": item["kind"], "summary": _clean(str(item["summary"])),
+            "reasons": reasons, "action": str(action.get("kind", "")),
+            "expires": item.get("expires"), "token": token}
+
+
+def _notice(event: str, key: str, title: str, text: str) -> Notice:
+    return Notice(event, key, first_line(_clean(title), 200), _clean(text)[:2000])
+
+
+def _clean(text: str) -> str:
+    """Nothing that moves a cursor, hides, or is a secret leaves this machine."""
+    return redact(printable(text))
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []

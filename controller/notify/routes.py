@@ -1,0 +1,237 @@
+"""The ways by which a notice goes out, and an answer comes back. Each has ten seconds.
+
+A route is only a way: whether an answer counts is decided by its token, not by where it is from.
+"""
+
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast
+from urllib.parse import quote
+
+from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
+from controller.core.errors import WorldError
+from controller.notify.replies import Answer, in_json, in_text
+from controller.process import capture
+
+_SECONDS = 10.0
+_MOST = 256 * 1024  # bytes of a response that are read
+
+
+class Unreachable(Exception):
+    """A route that can't be gone: told to whoever watches, and never in the way of the run."""
+
+
+class Route(Protocol):
+    """One way to a person."""
+
+    def send(self, notice: JsonObject) -> tuple[Answer, ...]:
+        """Tell him; what comes back at once. Raises Unreachable."""
+
+    def poll(self) -> tuple[Answer, ...]:
+        """What has come in since it was asked last. Raises Unreachable."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRoute:
+    """A command of the user's gets the notice on its standard input, and may print an answer."""
+
+    argv: tuple[str, ...]
+    folder: Path
+    env: dict[str, str] = field(repr=False)
+
+    def send(self, notice: JsonObject) -> tuple[Answer, ...]:
+        try:
+            said = capture(self.argv, cwd=self.folder, env=self.env,
+                           stdin=canonical(notice) + b"\n", timeout=_SECONDS * 3)
+        except (OSError, WorldError) as fault:
+            raise Unreachable(f"{self.argv[0]}: {fault}") from fault
+        if said.exit:
+            raise Unreachable(f"{self.argv[0]} exited with {said.exit}")
+        return tuple(in_text(said.stdout.decode("utf-8", "replace"), "notify.command"))
+
+    def poll(self) -> tuple[Answer, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A POST of the notice; the response may hold an answer, or those that came since."""
+
+    url: str
+    secret: str = field(default="", repr=False)
+
+    def send(self, notice: JsonObject) -> tuple[Answer, ...]:
+        body = canonical(notice)
+        return tuple(in_json(_asked(self.url, body, self._headers(body)), "webhook"))
+
+    def poll(self) -> tuple[Answer, ...]:
+        return ()
+
+    def _headers(self, body: bytes) -> dict[str, str]:
+        import hmac
+
+        if not self.secret:
+            return {}
+        mark = hmac.new(self.secret.encode(), body, "sha256").hexdigest()
+        return {"X-Oneshot-Signature": f"sha256={mark}"}
+
+
+@dataclass(slots=True)
+class Ntfy:
+    """A topic of an ntfy server, with buttons that post to another topic, which is polled."""
+
+    server: str
+    topic: str
+    replies: str = ""
+    token: str = field(default="", repr=False)
+    since: str = "12h"
+
+    def send(self, notice: JsonObject) -> tuple[Answer, ...]:
+        asked = [entries(item) for item in members(notice["questions"])] if self.replies else []
+        actions: list[JsonValue] = [
+            {"action": "http", "label": f"{word} {item['id']}", "clear": True, "method": "POST",
+             "url": f"{self.server}/{quote(self.replies)}",
+             "body": f"{word.lower()} {item['id']} {item['token']}"}
+            for item in asked[-1:] for word in ("Approve", "Deny")]
+        lines = [str(notice["message"]), *(str(item["summary"]) for item in asked)]
+        _asked(self.server, canonical({
+            "topic": self.topic, "title": f"oneshot: {notice['title']}",
+            "message": "\n".join(filter(None, lines)) or str(notice["goal"]),
+            "tags": [str(notice["event"])], "actions": actions}), self._headers())
+        return ()
+
+    def poll(self) -> tuple[Answer, ...]:
+        if not self.replies:
+            return ()
+        address = f"{self.server}/{quote(self.replies)}/json?poll=1&since={quote(self.since)}"
+        found: list[Answer] = []
+        for line in _asked(address, None, self._headers()).splitlines():
+            message = _object(line)
+            if message.get("event") == "message":
+                self.since = str(message.get("id", self.since))
+                found += in_text(str(message.get("message", "")), "ntfy")
+        return tuple(found)
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+
+@dataclass(slots=True)
+class Forge:
+    """Comments of an issue or pull request on GitHub, or what speaks its API. Only what the listed
+    people write counts.
+    """
+
+    api: str
+    repo: str
+    issue: int
+    people: tuple[str, ...]
+    token: str = field(default="", repr=False)
+    last: int = 0
+
+    def send(self, notice: JsonObject) -> tuple[Answer, ...]:
+        lines = [f"**{notice['title']}**", str(notice["message"])]
+        for item in map(entries, members(notice["questions"])):
+            lines += [f"`{item['id']}` {item['summary']}",
+                      f"Answer with `/approve {item['id']} {item['token']}` or "
+                      f"`/deny {item['id']} {item['token']} REASON`."]
+        _asked(self._address, canonical({"body": "\n\n".join(filter(None, lines))}),
+               self._headers())
+        return ()
+
+    def poll(self) -> tuple[Answer, ...]:
+        found: list[Answer] = []
+        listed = _listed(_asked(f"{self._address}?per_page=100&sort=created&direction=desc", None,
+                                self._headers()))
+        newest = sorted(listed, key=lambda comment: _number(comment.get("id")))
+        for comment in newest:
+            if _number(comment.get("id")) <= self.last:
+                continue
+            self.last = _number(comment.get("id"))
+            who = str(entries(comment.get("user")).get("login", ""))
+            if who in self.people:
+                found += in_text(str(comment.get("body", "")), f"comment of {who}")
+        return tuple(found)
+
+    @property
+    def _address(self) -> str:
+        return f"{self.api}/repos/{self.repo}/issues/{self.issue}/comments"
+
+    def _headers(self) -> dict[str, str]:
+        return {"Accept": "application/vnd.github+json", **(
+            {"Authorization": f"Bearer {self.token}"} if self.token else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Apprise:
+    """Whatever apprise reaches (the extra `notify`). Nothing comes back that way."""
+
+    urls: tuple[str, ...] = field(repr=False)
+
+    def send(self, notice: JsonObject) -> tuple[Answer, ...]:
+        try:
+            apprise: Any = import_module("apprise")  # Any: an extra, which need not be here
+        except ImportError as fault:
+            raise Unreachable("apprise is not installed: pip install 'oneshot-controller[notify]'"
+                              ) from fault
+        sender = apprise.Apprise()
+        for url in self.urls:
+            sender.add(url)
+        if not sender.notify(title=f"oneshot: {notice['title']}",
+                             body=str(notice["message"] or notice["goal"])):
+            raise Unreachable("apprise could not deliver it")
+        return ()
+
+    def poll(self) -> tuple[Answer, ...]:
+        return ()
+
+
+class _Closed(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry a token elsewhere."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def _asked(address: str, body: bytes | None, headers: dict[str, str]) -> str:
+    """What a server answers. Raises Unreachable."""
+    if not address.startswith(("https://", "http://")):
+        raise Unreachable(f"{_host(address)}: expected an address that begins with https://")
+    opener: Any = urllib.request.build_opener(_Closed)  # Any: typeshed has it return object
+    try:
+        asked = urllib.request.Request(address, data=body, headers={  # noqa: S310  (looked at above)
+            "Content-Type": "application/json", "User-Agent": "oneshot", **headers})
+        with opener.open(asked, timeout=_SECONDS) as said:
+            return cast("bytes", said.read(_MOST)).decode("utf-8", "replace")
+    except (OSError, HTTPException, ValueError) as fault:
+        raise Unreachable(f"{_host(address)}: {fault}") from fault
+
+
+def _host(address: str) -> str:
+    """So much of an address as may be shown: paths and queries can be secrets."""
+    return "/".join(address.split("/")[:3])
+
+
+def _object(text: str) -> JsonObject:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _listed(text: str) -> list[JsonObject]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return []
+    return [entries(item) for item in found] if isinstance(found, list) else []
+
+
+def _number(value: JsonValue) -> int:
+    return value if isinstance(value, int) else 0
