@@ -16,9 +16,13 @@ def schema(name: str) -> Document:
     return _json(f"schemas/{name}.schema.json")
 
 
-def domain(name: str) -> Document:
-    """The state schema Σ of a domain. Raises FileNotFoundError for an unknown one."""
-    return _json(f"domains/{name}/state.schema.json")
+def domain(name: str, version: int | None = None) -> Document:
+    """The state schema Σ of a domain: the newest, or an older version that shipped once.
+
+    Raises FileNotFoundError for an unknown one.
+    """
+    number = "" if version is None else f".{version}"
+    return _json(f"domains/{name}/state.schema{number}.json")
 
 
 def skill(name: str) -> str:

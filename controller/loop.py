@@ -19,8 +19,9 @@ from controller.core.projection import adopt
 from controller.core.prompt import render
 from controller.core.question import asked, readdressed
 from controller.core.records import Call, Candidate, Effect, Outcome, Status, Transition
+from controller.core.review import reviewed
 from controller.core.rules import Rules
-from controller.core.settle import settle, undoes
+from controller.core.settle import desired, settle, undoes
 from controller.core.verdict import Decision, Verdict, worst
 
 POLL = 5.0
@@ -77,7 +78,8 @@ def step(ctl: Controller, lease: Lease) -> Head:
     due = _due(ctl, head, facts)
     if due:
         return own(ctl, lease, adopt(head, facts, ()), facts, due)
-    shown = adopt(head, facts, () if granted else ctl.store.messages(head.run, head.heard))
+    heard = () if granted else ctl.store.messages(head.run, head.heard)
+    shown = reviewed(adopt(head, facts, heard), facts, ctl.rules)
     call = readdressed(granted, shown) if granted else _propose(ctl, lease, shown)
     facts = ctl.authority.observe(shown)  # the world may have moved while the model thought
     try:
@@ -103,7 +105,8 @@ def wanted(ctl: Controller, lease: Lease) -> bool:
 
 def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
     """One fresh model call for `head` and what the gates say of it. Nothing is done or written."""
-    shown = adopt(head, ctl.authority.observe(head), ctl.store.messages(head.run, head.heard))
+    facts = ctl.authority.observe(head)
+    shown = reviewed(adopt(head, facts, ctl.store.messages(head.run, head.heard)), facts, ctl.rules)
     prompt = render(ctl.rules, shown)
     call = Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
     try:
@@ -141,7 +144,8 @@ def recover(ctl: Controller, lease: Lease) -> Head:
 def conclude(ctl: Controller, lease: Lease, effect: Effect, outcome: Outcome) -> Head:
     """Weigh the evidence and commit, whether the effect ran just now or before a crash."""
     if outcome.status is Status.UNKNOWN:
-        return ctl.store.doubt(lease, effect, outcome, ctl.clock.now())
+        state = desired(effect.candidate.base.state, effect, outcome, ctl.rules)
+        return ctl.store.doubt(lease, effect, outcome, state, ctl.clock.now())
     evidence = ctl.authority.attest(effect, outcome)
     if undoes(effect, evidence):
         outcome = ctl.executor.undo(effect, outcome)

@@ -13,7 +13,15 @@ from controller.core.errors import SetupError
 from controller.core.governed import governed
 from controller.core.path import path_fault
 from controller.core.pointer import pointer
-from controller.core.rules import Rules, definitions, inlined, properties
+from controller.core.rules import (
+    DUAL,
+    OPTIMISTIC,
+    STAGED,
+    Rules,
+    definitions,
+    inlined,
+    properties,
+)
 from controller.documents import Project, of_documents, schema
 from controller.strict_yaml import Document, load, read
 
@@ -189,3 +197,8 @@ def check_state_schema(document: JsonObject) -> None:
         raise ValueError("a $ref leads back to itself") from None
     if not properties(document):
         raise ValueError("expected an object schema with properties")
+    for effect_class, chosen in entries(document.get("x-commit")).items():
+        if (effect_class not in ("pure", "workspace", "external")
+                or chosen not in (STAGED, OPTIMISTIC, DUAL)):
+            raise ValueError(f"x-commit: expected staged, optimistic or dual for pure, workspace or"
+                             f" external, got {effect_class}: {chosen}")

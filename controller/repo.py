@@ -5,7 +5,7 @@ user's and the system's configuration are not read, hooks, filters, prompts, pag
 signing, background maintenance and optional locks are off.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -113,6 +113,15 @@ class Repo:
         return self.stream("diff-tree", "-r", "-p", "--unified=0", "--no-renames", "--no-color",
                            "--no-ext-diff", "--no-textconv", "--text", old, new, scratch=scratch,
                            limit=limit, timeout=60.0)[1]
+
+    def same(self, pairs: Sequence[tuple[str, str, str]]) -> tuple[bool, ...]:
+        """For each (tree, other tree, path) whether both have the same file there, or none."""
+        asked = "".join(f"{old}:{path}\n{new}:{path}\n" for old, new, path in pairs)
+        told = self.git("cat-file", "--batch-check=%(objectname)",
+                        stdin=asked.encode("utf-8", "surrogateescape")).decode(errors="replace")
+        ids = [line.split()[-1] if line.endswith(" missing") else line
+               for line in told.splitlines()]
+        return tuple(old == new for old, new in zip(ids[::2], ids[1::2], strict=True))
 
     def counted(self, old: str, new: str) -> int:
         """How many lines are added and removed between two trees. Binary files have none."""

@@ -18,12 +18,17 @@ def exposing(trail: Trail, run: RunId) -> bool:
 
 
 def recall(trail: Trail, run: RunId, action: Recall) -> str:
-    """An artifact by its digest, else what the latest steps that have the text say around it."""
+    """An artifact by its digest, an item of the contract by its id, else what the latest steps that
+    have the text say around it.
+    """
     query = action.query.strip()
     if len(query) >= 8 and all(char in "0123456789abcdef" for char in query):
         data = trail.artifact(query)
         if data is not None:
             return bounded(data.decode("utf-8", "replace"), LIMIT - 200)
+    item = trail.item(run, query)
+    if item:
+        return bounded(f"{query}: {item}", LIMIT - 200)
     hits = list(_hits(trail, run, query))
     if not hits:
         return f"nothing in this run's record has {query!r}"
@@ -44,5 +49,6 @@ def _texts(trail: Trail, record: JsonObject) -> Iterator[tuple[str, str]]:
     yield "observation", str(record.get("observation", ""))
     for name in ("action", "patch"):
         yield name, canonical(record.get(name)).decode()
-    whole = trail.artifact(str(entries(record.get("outcome")).get("artifact")))
-    yield "output", (whole or b"").decode("utf-8", "replace")
+    for name, kept in (("output", record.get("outcome")), ("evicted", record.get("evicted"))):
+        whole = trail.artifact(str(entries(kept).get("artifact")))
+        yield name, (whole or b"").decode("utf-8", "replace")

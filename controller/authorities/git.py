@@ -1,10 +1,12 @@
 """Git as an authority: the exact tree of the worktree, the run's branch, what others changed."""
 
+import json
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from controller.core.action import Commit, Finish
-from controller.core.canonical import JsonObject
+from controller.core.canonical import JsonObject, canonical, entries
+from controller.core.errors import WorldError
 from controller.core.facts import Facts, Source
 from controller.core.head import Head
 from controller.core.observation import quoted
@@ -49,7 +51,8 @@ class Git:
         return Facts(self.clock.now(), source, _paths(repo, self.base),
                      changed_paths(repo, self.base, tree), agreed(repo, head.state, tree),
                      self._drift(head, source), theirs if theirs and theirs != at else "",
-                     differs.files, differs.added, differs.cut)
+                     differs.files, differs.added, differs.cut,
+                     stale=_stale(repo, canonical(head.marks.get("sources")).decode(), tree))
 
     def examine(self, effect: Effect) -> Remains:
         """What is left in the worktree of an effect that changes it."""
@@ -89,6 +92,35 @@ class Git:
             "Drift: somebody else changed these files since your last action (A added, M changed, "
             "D removed). They are kept as they are now; read what matters to you again.",
             *names, *rest])
+
+
+@lru_cache(maxsize=8)
+def _stale(repo: Repo, sources: str, tree: str) -> dict[str, str]:
+    """Of the places that facts name, as JSON: those that read otherwise in a tree than when they
+    were seen.
+    """
+    known = {id: entries(seen) for id, seen in entries(json.loads(sources)).items()
+             if "\n" not in str(entries(seen)["path"])}
+    if not known:
+        return {}
+    same = repo.same([(str(seen["tree"]), tree, str(seen["path"])) for seen in known.values()])
+    return {id: why for (id, seen), unchanged in zip(known.items(), same, strict=True)
+            if not unchanged and (why := _reads_otherwise(repo, seen, tree))}
+
+
+def _reads_otherwise(repo: Repo, seen: JsonObject, tree: str) -> str:
+    """Why a line that was seen is not to be relied on; empty: it is there still, perhaps moved."""
+    path, line = str(seen["path"]), int(str(seen["line"]))
+    try:
+        old, new = repo.file(str(seen["tree"]), path), repo.file(tree, path)
+    except WorldError:
+        return f"{quoted(path)} was seen in a tree that is not kept any more"
+    if new is None:
+        return f"{quoted(path)} is gone"
+    lines = (old or b"").splitlines()
+    if line > len(lines):
+        return f"{quoted(path)} has changed"
+    return "" if lines[line - 1] in new.splitlines() else f"{quoted(path)}:{line} reads otherwise"
 
 
 @lru_cache(maxsize=256)

@@ -28,6 +28,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "blame": ("Time", "blame", "Show which step last set a path of the state."),
     "export": ("Time", "export", "Write a run into one file, to go on with elsewhere."),
     "import": ("Time", "import_run", "Go on with a run that was exported elsewhere."),
+    "migrate": ("Time", "migrate", "Bring a run's state to another version of its schema."),
+    "why": ("Inspect", "why", "Show the evidence for each criterion: present, stale, missing."),
     "log": ("Inspect", "log", "List every step, refusal and answer of a run."),
     "show": ("Inspect", "show_step", "Show one step: prompt, reply, gates, action, evidence."),
     "verify-audit": ("Inspect", "verify_audit", "Check that the audit trail of a run is whole."),

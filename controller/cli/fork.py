@@ -8,7 +8,7 @@ import click
 from controller.cli.house import House
 from controller.cli.place import Place, branch_of, open_place, run_id
 from controller.cli.show import next_commands, talk
-from controller.cli.travel import require
+from controller.cli.travel import require, state_now
 from controller.cli.wiring import journal
 from controller.core.canonical import JsonObject
 from controller.core.facts import Source
@@ -49,7 +49,7 @@ def _forked(place: Place, run: RunId, point: Point) -> Launch:
     source = Source(branch_of(new.run), old.base, point.git_commit,
                     ours.repo().tree_of(point.git_commit), point.snapshot.tree,
                     point.snapshot.extras)
-    state: JsonObject = {**point.state, "source_authority": as_state(source),
+    state: JsonObject = {**state_now(point, old), "source_authority": as_state(source),
                          "budget": budget(Spent(), of_documents(old.documents).rules)}
     head = Head(new.run, 0, state, f"This run begins where run {run} was after step {point.step}.",
                 point.observation, extras=point.snapshot.extras,

@@ -1,12 +1,13 @@
 """Where a command works: the checkout around it, and the record in its `.agent-runtime` folder."""
 
+import json
 import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from controller.core.canonical import digest, entries
+from controller.core.canonical import JsonObject, digest, entries
 from controller.core.errors import SetupError, WorldError
 from controller.core.governed import dated
 from controller.core.head import Launch, RunId
@@ -80,15 +81,19 @@ class Place:
         return Desk(self.tables, self.seal, self.settings.user)
 
     def launch(self, run: RunId) -> Launch:
-        """A run as it goes on now: what was fixed when it started, under its newest contract.
-
-        Raises Damaged when that is not signed.
+        """A run as it goes on now: what was fixed when it started, under its newest contract and
+        the state schema that it was migrated to. Raises Damaged when the contract is not signed.
         """
+        fixed = self.queries.launch(run)
+        return replace(fixed, documents={**fixed.documents, **self.documents(run)})
+
+    def documents(self, run: RunId) -> JsonObject:
+        """What of a run's documents is another now than when it started."""
         from controller.store.contracts import newest
 
-        fixed = self.queries.launch(run)
-        return replace(fixed, documents={
-            **fixed.documents, "contract": newest(self.tables, self.seal, run)})
+        now: JsonObject = {"contract": newest(self.tables, self.seal, run)}
+        schema = self.queries.artifact(self.queries.head(run).schema or "none")
+        return {**now, "state_schema": json.loads(schema)} if schema else now
 
     @property
     def runs(self) -> Path:

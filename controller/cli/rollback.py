@@ -12,7 +12,7 @@ from controller.core.canonical import entries
 from controller.core.errors import SetupError
 from controller.core.head import RunId, Stop
 from controller.settings import from_environment
-from controller.store.points import point_at
+from controller.store.points import POINTS, point_at
 
 
 @click.command("rollback")
@@ -50,6 +50,6 @@ def _drifted(place: Place, run: RunId) -> str:
     since the last step; empty otherwise.
     """
     *_, last, restore = (record for record in place.queries.audit(run)
-                         if record["kind"] in ("created", "committed"))
+                         if record["kind"] in POINTS)
     before = str(entries(restore["outcome"])["tree_before"])
     return before if before != entries(last["outcome"])["tree"] else ""

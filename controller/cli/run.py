@@ -11,6 +11,7 @@ from controller.cli.changes import Changes, run_options
 from controller.cli.confine import ready
 from controller.cli.house import House
 from controller.cli.live import View, WatchedExecutor, WatchedModel, shown
+from controller.cli.migrate import bring_up
 from controller.cli.place import Place, branch_of, new_launch, open_place
 from controller.cli.show import exit_code, json_line, line, next_commands, talk
 from controller.cli.status import next_steps, status_document
@@ -19,13 +20,14 @@ from controller.cli.wiring import build, build_model, held, journal, post_of, re
 from controller.core.canonical import JsonObject, entries
 from controller.core.errors import Damaged, ModelError
 from controller.core.head import Head, Launch, Lease, Stop
+from controller.core.migrations import version_of
 from controller.core.tier import Tier
 from controller.documents import of_documents
 from controller.launch import launch
 from controller.loop import Controller, current, run, wanted
 from controller.project import read_project
 from controller.settings import from_environment
-from controller.store.contracts import newest
+from controller.store.journal import Journal
 
 
 @click.command("run")
@@ -73,6 +75,7 @@ def drive_run(place: Place, fixed: Launch, view: View, walls: Tier | None, *,
         view.waiting("taking the lease")
         with held(place, fixed.run, store) as lease:
             store.grant_wish(lease)
+            _bring_up(place, lease, store)
             tidy.snapshots = House(place, fixed).worktree(lease.worktree)
 
             def under(documents: JsonObject) -> Controller:
@@ -89,12 +92,22 @@ def drive_run(place: Place, fixed: Launch, view: View, walls: Tier | None, *,
     return exit_code(head)
 
 
+def _bring_up(place: Place, lease: Lease, store: Journal) -> None:
+    """A run that was started under an older state schema goes on under the newest."""
+    move = bring_up(place, lease.run)
+    if move:
+        head = store.migrate(lease, replace(move.head, state=move.state), move.new,
+                             place.clock.now())
+        talk(f"note: the state is brought to its schema's version {version_of(move.new)} (version "
+             f"{head.version} of the run; `oneshot migrate --to start` goes back)")
+
+
 def _drive(place: Place, under: Callable[[JsonObject], Controller], lease: Lease,
            steps: int | None) -> Head:
     """Step until the run stands still, under the newest contract at each moment."""
     last = None if steps is None else place.queries.head(lease.run).spent.steps + steps
     while True:
-        ctl = under({"contract": newest(place.tables, place.seal, lease.run)})
+        ctl = under(place.documents(lease.run))
         taken = place.queries.head(lease.run).spent.steps
         head = run(ctl, lease, None if last is None else last - taken)
         if head.stopped or head.spent.steps == last or not wanted(ctl, lease) or (

@@ -6,7 +6,8 @@ from controller.cli.tidy import KEPT
 from controller.cli.wiring import build, journal
 from controller.core.canonical import JsonObject, entries
 from controller.core.errors import ModelUnusable, SetupError, WorldError
-from controller.core.head import Head, Lease, RunId
+from controller.core.head import Head, Launch, Lease, RunId
+from controller.core.migrations import migrated
 from controller.core.projection import tree_of
 from controller.core.records import Prompt, Reply
 from controller.loop import own
@@ -36,7 +37,7 @@ def take_back(place: Place, lease: Lease, point: Point, reason: str) -> Head:
     ctl = build(place, fixed, Nobody(), store, NO_COMMANDS, lease)
     head = store.head(lease.run)
     action: JsonObject = {
-        "kind": "restore", "step": point.step, "state": point.state,
+        "kind": "restore", "step": point.step, "state": state_now(point, fixed),
         "tree": point.snapshot.tree, "extras": point.snapshot.extras,
         "observation": point.observation, "heard": point.heard, "reason": reason}
     given_up = store.open_effect(lease.run)
@@ -49,6 +50,12 @@ def take_back(place: Place, lease: Lease, point: Point, reason: str) -> Head:
         raise WorldError(f"the worktree could not be brought back to step {point.step}: "
                          f"{after.observation}")
     return after
+
+
+def state_now(point: Point, fixed: Launch) -> JsonObject:
+    """The state of a point under the schema that the run has now."""
+    schema = entries(fixed.documents["state_schema"])
+    return migrated(point.state, schema, schema)
 
 
 def require(snapshots: Snapshots, point: Point) -> None:

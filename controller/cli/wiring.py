@@ -16,6 +16,7 @@ from controller.core.errors import ModelUnusable, SetupError, WorldError
 from controller.core.head import Launch, Lease, RunId
 from controller.core.ports import Mailbox, Model
 from controller.documents import of_documents
+from controller.lookup import Lookup
 from controller.loop import Controller
 from controller.notify.configured import routes
 from controller.notify.post import Post
@@ -58,7 +59,8 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     house = House(place, launch)
     snapshots = house.worktree(lease.worktree if lease else 0)
     shell = shell_of(house, launch, rules.policy, sandbox, lease.worktree if lease else 0)
-    rules = replace(rules, redactor=shell.redactor)
+    rules = replace(rules, redactor=shell.redactor,
+                    resolves=Lookup(snapshots.repo, place.queries.artifact).resolves)
     base, repo = launch.base, snapshots.repo
     git = Git(snapshots, user, branch_of(launch.run), base, place.clock)
     ci = LocalCI(repo, shell, rules.contract, base, place.clock)

@@ -12,6 +12,7 @@ class Limits:
     usd: float | None = None
     refusals_in_a_row: int = 5
     recent: int = 3
+    reverse_check: int = 5
 
 
 @dataclass(frozen=True, slots=True)

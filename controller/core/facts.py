@@ -1,6 +1,7 @@
 """What the authorities said was so, at a moment: the worktree, the branch, what differs."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from controller.core.tier import Tier
@@ -81,3 +82,5 @@ class Facts:
     added: tuple[Added, ...] = ()
     uncounted: bool = False
     tier: Tier | None = None  # of the sandbox that commands get
+    stale: Mapping[str, str] = field(default_factory=dict)  # facts of the model's whose place reads
+    # otherwise now: id -> what changed

@@ -60,6 +60,9 @@ class Head:
     stopped: Stopped | None = None
     exposed: bool = False  # text that nobody vouches for was shown since the user last spoke
     contract: int = 1  # version of the contract that it is under
+    marks: JsonObject = field(default_factory=dict)  # of entries of the state: `ages` (version in
+    # which each was set last), `sources` (the tree in which a fact's place was seen)
+    schema: str = ""  # digest of the state schema that it was migrated to; empty: the launch's
 
 
 class Wish(Enum):

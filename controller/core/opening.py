@@ -5,9 +5,11 @@ from collections import Counter
 from controller.core.canonical import JsonObject
 from controller.core.facts import Facts
 from controller.core.head import Spent
+from controller.core.migrations import VERSION, version_of
 from controller.core.observation import bounded, quoted
 from controller.core.projection import as_state, budget
 from controller.core.records import Evidence, Finding
+from controller.core.review import intent
 from controller.core.rules import MODEL, Rules, properties
 
 _TOP = 60  # entries of the repository's top that are listed
@@ -22,7 +24,8 @@ _TOOLCHAINS = {
 
 def first_state(rules: Rules, facts: Facts, baseline: tuple[Evidence, ...]) -> JsonObject:
     """Σ at version 0: the model's fields empty, the controller's as the authorities say."""
-    empty: JsonObject = {name: {} for name, prop in properties(rules.state_schema).items()
+    empty: JsonObject = {name: [] if prop.get("type") == "array" else {}
+                         for name, prop in properties(rules.state_schema).items()
                          if prop.get("x-owner") == MODEL}
     wanted = {criterion.id for criterion in rules.contract.success_criteria}
     criteria: JsonObject = {item.subject: {
@@ -31,7 +34,9 @@ def first_state(rules: Rules, facts: Facts, baseline: tuple[Evidence, ...]) -> J
         if item.subject in wanted}
     made: JsonObject = {
         **empty, "source_authority": as_state(facts.source), "criteria": criteria, "recent": [],
-        "confirmations": {}, "budget": budget(Spent(), rules), "waiting": {}}
+        "confirmations": {}, "budget": budget(Spent(), rules), "waiting": {},
+        "intent": intent(rules.contract, facts.now), "stale": {}, "proof": {}, "desired": {},
+        "evicted": {}, VERSION: version_of(rules.state_schema)}
     return {name: value for name, value in made.items() if name in properties(rules.state_schema)}
 
 

@@ -176,8 +176,11 @@ class Store(Protocol):
         A grant that is stale is asked again.
         """
 
-    def doubt(self, lease: Lease, effect: Effect, outcome: Outcome, now: datetime) -> Head:
-        """Stop the run because nobody can say whether the effect happened; it stays open."""
+    def doubt(self, lease: Lease, effect: Effect, outcome: Outcome, state: JsonObject,
+              now: datetime) -> Head:
+        """Stop the run because nobody can say whether the effect happened; it stays open. `state`
+        says what it was to bring about.
+        """
 
     def commit(self, lease: Lease, step: Step, now: datetime) -> Head:
         """Advance the head by one."""
@@ -216,6 +219,9 @@ class Trail(Protocol):
 
     def artifact(self, digest: str) -> bytes | None:
         """The bytes kept under a digest, or under the only one that begins so (8 characters on)."""
+
+    def item(self, run: RunId, id: str) -> str:
+        """What the contract says under an id, whole; empty when it has none of it."""
 
     def confirmations(self, run: RunId) -> tuple[JsonObject, ...]:
         """Every question to a person: id, kind, status, action, reasons, asked."""

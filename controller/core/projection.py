@@ -2,8 +2,15 @@
 
 from dataclasses import replace
 
-from controller.core.action import Action, Edit, Run, identity
-from controller.core.canonical import JsonObject, JsonValue, digest_bytes, entries, members
+from controller.core.action import Action, Amend, Edit, Run, identity
+from controller.core.canonical import (
+    JsonObject,
+    JsonValue,
+    canonical,
+    digest_bytes,
+    entries,
+    members,
+)
 from controller.core.facts import Facts, Source
 from controller.core.head import Head, Message, Spent
 from controller.core.observation import LIMIT, bounded, first_line
@@ -54,10 +61,12 @@ def project(state: JsonObject, effect: Effect, outcome: Outcome,
     after: JsonObject = {
         **state,
         "source_authority": as_state(outcome.source),
-        "criteria": _criteria(state, evidence, effect.candidate.base.spent.steps, rules),
+        "criteria": _criteria(state, evidence, effect.candidate.base.spent.steps, rules,
+                              on_base=isinstance(action, Amend)),
         "recent": _recent(state, effect, outcome, rules),
         "budget": budget(effect.candidate.base.spent, rules),
     }
+    after = {**after, **_evicted(after, effect)}
     if isinstance(action, Run) or (isinstance(action, Edit) and action.check):
         after["runtime_evidence"] = _runtime(action, outcome)
     if effect.grant and outcome.status is Status.DONE:
@@ -118,13 +127,29 @@ def tree_of(state: JsonObject) -> str:
     return tree if isinstance(tree, str) else ""
 
 
-def _criteria(state: JsonObject, evidence: tuple[Evidence, ...], step: int,
-              rules: Rules) -> JsonValue:
-    known = dict(entries(state.get("criteria")))
+def _evicted(state: JsonObject, effect: Effect) -> JsonObject:
+    """Σ's `evicted`, with what made way in this step and where it is kept."""
+    gone = effect.candidate.evicted
+    if not gone or "evicted" not in state:
+        return {}
+    known = dict(entries(state["evicted"]))
+    artifact = digest_bytes(canonical(gone))[:16]
+    for name, entry in gone.items():
+        ids = [first_line(str(id), 80) for id in (entry if isinstance(entry, dict | list) else ())]
+        before = entries(known.get(name)).get("count")
+        known[name] = {"count": (before if isinstance(before, int) else 0) + len(ids),
+                       "last": list[JsonValue](ids[-5:]), "artifact": artifact}
+    return {"evicted": known}
+
+
+def _criteria(state: JsonObject, evidence: tuple[Evidence, ...], step: int, rules: Rules, *,
+              on_base: bool) -> JsonValue:
     ids = {criterion.id for criterion in rules.contract.success_criteria}
+    known = {id: found for id, found in entries(state.get("criteria")).items() if id in ids}
     for item in evidence:
         if item.subject in ids:
-            baseline = entries(known.get(item.subject)).get("baseline")
+            baseline = item.finding.value if on_base else (
+                entries(known.get(item.subject)).get("baseline"))
             known[item.subject] = {
                 "finding": item.finding.value, "tree": item.tree,
                 "detail": first_line(item.detail, 300),

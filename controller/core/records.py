@@ -3,7 +3,7 @@
     Head → Prompt → Reply → Transition → Candidate → Effect → Outcome → Evidence → Step → Head
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import NewType
@@ -79,8 +79,10 @@ class Candidate:
 
     base: Head
     transition: Transition
-    state: JsonObject  # base.state ⊕ patch
+    state: JsonObject  # base.state ⊕ what the patch comes to
     tree: str  # of the worktree that the reply was made for
+    laid: JsonObject = field(default_factory=dict)  # what it comes to, as a plain merge patch
+    evicted: JsonObject = field(default_factory=dict)  # what had to make way, by field
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,8 @@ class Step:
     stopped: Stopped | None = None
     heard: int | None = None  # as Head has it; None: as before
     question: Question | None = None  # that the model asks a person
+    marks: JsonObject = field(default_factory=dict)  # as Head has them
+    evicted: JsonObject = field(default_factory=dict)  # what left the state
 
 
 @dataclass(frozen=True, slots=True)

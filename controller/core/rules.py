@@ -1,14 +1,26 @@
 """Everything that is fixed for a run and that gates, prompt and settling look things up in."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from controller.core.action import EffectClass
 from controller.core.canonical import JsonObject, JsonValue, entries
 from controller.core.config import Approvals, Limits
 from controller.core.contract import Contract
 from controller.core.policy import Policy
 from controller.core.redact import Redactor
+from controller.core.sourced import Pointer
+
+Resolves: TypeAlias = Callable[[Pointer, str], bool]
+"""Whether something stands where a pointer leads, in the worktree's tree of that id."""
 
 MODEL, CONTROLLER, USER = "model", "controller", "user"
+
+STAGED, OPTIMISTIC, DUAL = "staged", "optimistic", "dual"
+"""What becomes of a patch when its action fails: it does not stand; it stands all the same; it does
+not stand, and the state shows what was desired beside what is confirmed.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +39,12 @@ class Rules:
     approvals: Approvals = field(default_factory=Approvals)
     mark: str = ""  # digest of contract and policy: what answers of people are bound to
     redactor: Redactor = field(default_factory=Redactor)
+    resolves: Resolves = lambda place, tree: True
+
+    def semantics(self, effect_class: EffectClass) -> str:
+        """What becomes of a patch when its action fails, as the domain has chosen."""
+        chosen = entries(self.state_schema.get("x-commit")).get(effect_class.value)
+        return str(chosen or (DUAL if effect_class is EffectClass.EXTERNAL else STAGED))
 
     @property
     def owners(self) -> dict[str, str]:

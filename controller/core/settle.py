@@ -1,39 +1,75 @@
 """Which state do outcome and evidence justify? A pure function, asked once, after the fact."""
 
-from controller.core.action import Adopt, Amend, Edit, Finish, Restore, Run
-from controller.core.canonical import JsonObject
+from controller.core.action import Adopt, Amend, Edit, Finish, Restore, Run, identity
+from controller.core.canonical import JsonObject, canonical, entries
 from controller.core.constraints import typed
+from controller.core.eviction import aged
 from controller.core.head import Stop, Stopped
-from controller.core.observation import bounded
+from controller.core.observation import bounded, first_line
 from controller.core.projection import as_state, corrected, project, told
 from controller.core.question import of_model
 from controller.core.records import POSTCONDITION, Effect, Evidence, Finding, Outcome, Status, Step
-from controller.core.rules import Rules
+from controller.core.review import sources
+from controller.core.rules import CONTROLLER, DUAL, OPTIMISTIC, Rules
 
 
 def settle(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...], rules: Rules) -> Step:
-    """The step that an effect came to (staged commit: the patch is as good as its action).
+    """The step that an effect came to. Staged commit: the patch is as good as its action.
 
     Unless the action was done and every postcondition holds, the base state stands and the next
-    call reads why, with the observation that this one had been shown.
+    call reads why, with the observation that this one had been shown. The domain may choose for an
+    effect class that the patch stands all the same (optimistic, as in the paper).
     """
     base, action = effect.candidate.base, effect.candidate.transition.action
     if isinstance(action, Restore) and outcome.status is Status.DONE:
         return _restored(effect, outcome, action)
     broken, question = _broken(evidence), None
-    if outcome.status is Status.DONE and not broken:
+    done_so = outcome.status is Status.DONE and not broken
+    if done_so:
         state, text, before = effect.candidate.state, _told(outcome, evidence), ""
         question = of_model(effect, rules)
         if isinstance(action, Adopt | Amend):  # nobody has been asked yet
             shown = told(base, text if isinstance(action, Amend) else outcome.text)
             text, before = shown.observation, shown.before
     else:
-        shown = corrected(base, _why(effect, outcome, evidence))
+        shown = corrected(base, _why(effect, outcome, evidence, rules))
         state, text, before = base.state, shown.observation, shown.before
+    kept = done_so or rules.semantics(effect.aim.effect_class) == OPTIMISTIC
+    if kept and not done_so:
+        state = effect.candidate.state
     done = None if broken else _finished(effect, outcome, evidence, rules)
     stopped = None if question and not question.stops else outcome.stopped
-    return Step(effect, outcome, evidence, project(state, effect, outcome, evidence, rules), text,
-                before, stopped or done, question=question)
+    return Step(effect, outcome, evidence,
+                desired(project(state, effect, outcome, evidence, rules), effect, outcome, rules),
+                text, before, stopped or done, question=question,
+                marks=_marks(effect, rules) if kept else base.marks,
+                evicted=effect.candidate.evicted if kept else {})
+
+
+def desired(state: JsonObject, effect: Effect, outcome: Outcome, rules: Rules) -> JsonObject:
+    """The state with what an action was to bring about beside what is confirmed: commit semantics
+    `dual`, where nothing that happens elsewhere is taken for so before an authority says it.
+    """
+    dual = rules.semantics(effect.aim.effect_class) == DUAL
+    if not dual or rules.owners.get("desired") != CONTROLLER:
+        return state
+    if outcome.status is Status.DONE:
+        return {**state, "desired": {}}
+    transition = effect.candidate.transition
+    return {**state, "desired": {
+        "action": first_line(identity(transition.action)), "outcome": outcome.status.value,
+        "patch": canonical(transition.patch).decode()[:1000]}}
+
+
+def _marks(effect: Effect, rules: Rules) -> JsonObject:
+    """What is kept about entries of the state beside it, after this step's patch."""
+    candidate = effect.candidate
+    base = candidate.base
+    return {
+        "ages": aged(entries(base.marks.get("ages")), candidate.laid, candidate.state,
+                     base.version + 1, rules),
+        "sources": sources(entries(base.marks.get("sources")), candidate.laid, candidate.state,
+                           candidate.tree)}
 
 
 def undoes(effect: Effect, evidence: tuple[Evidence, ...]) -> bool:
@@ -47,12 +83,16 @@ def _broken(evidence: tuple[Evidence, ...]) -> list[Evidence]:
             if item.subject.startswith(POSTCONDITION) and item.finding is not Finding.VERIFIED]
 
 
-def _why(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...]) -> str:
+def _why(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...],
+         rules: Rules) -> str:
     details = [f"{item.subject.removeprefix(POSTCONDITION)}: {item.detail}"
                for item in _broken(evidence)]
     if undoes(effect, evidence):
         return "\n".join(["Your action was undone and your patch was not applied, because the "
                           "contract forbids what it did:", *details, outcome.text])
+    if rules.semantics(effect.aim.effect_class) == OPTIMISTIC:
+        return "\n".join(["Your action could not be performed; your patch was applied all the "
+                          "same:", outcome.text, *details])
     return "\n".join(["Your action could not be performed, so your patch was not applied:",
                       outcome.text, *details])
 
@@ -61,7 +101,8 @@ def _restored(effect: Effect, outcome: Outcome, action: Restore) -> Step:
     """State and observation as they were; what Git says now is what counts."""
     state: JsonObject = {**action.state, "source_authority": as_state(outcome.source),
                          "budget": effect.candidate.base.state.get("budget")}
-    return Step(effect, outcome, (), state, outcome.text, action.observation, heard=action.heard)
+    return Step(effect, outcome, (), state, outcome.text, action.observation, heard=action.heard,
+                marks=effect.candidate.base.marks)
 
 
 def _told(outcome: Outcome, evidence: tuple[Evidence, ...]) -> str:

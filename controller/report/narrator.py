@@ -119,6 +119,8 @@ _TOLD: dict[str, Callable[[JsonObject], str]] = {
         f"the user says something against {record['against']}, so he is asked "
         f"({record['confirmation']}): {first_line(str(record['text']))}"),
     "unsaid": lambda record: f"taken back by the user: {first_line(str(record['text']))}",
+    "migrated": lambda record: (
+        f"v{record['version']} the state is brought to another version of its schema"),
     "wish": lambda record: f"the user wants it to {record['text']}",
     "imported": lambda record: str(record["reason"]),
 }

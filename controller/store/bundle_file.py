@@ -19,6 +19,7 @@ from controller.core.errors import Damaged, SetupError
 from controller.core.facts import Snapshot
 from controller.core.head import Stop
 from controller.store.bundle import Bundle
+from controller.store.points import POINTS
 from controller.store.rows import first_break, head_of, int_in, object_in
 from controller.store.tables import AuditRow, ConfirmationRow, RunRow
 
@@ -144,7 +145,7 @@ def _bundle(record: JsonObject, files: dict[str, bytes]) -> Bundle:
 
 def _verify_head(place: Path, bundle: Bundle) -> None:
     """The head is where the audit trail ends: nothing is proved by what is written into it."""
-    points = [link.body for link in bundle.audit if link.body["kind"] in ("created", "committed")]
+    points = [link.body for link in bundle.audit if link.body["kind"] in POINTS]
     head, last = bundle.row.head, points[-1]
     stopped = entries(head["stopped"]).get("why")
     if head["version"] != last["version"] or str(last["state"]) not in bundle.artifacts or (

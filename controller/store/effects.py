@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from controller.core.action import EffectClass
 from controller.core.aim import Aim
-from controller.core.canonical import JsonObject, JsonValue, digest_bytes, members
+from controller.core.canonical import JsonObject, JsonValue, canonical, digest_bytes, members
 from controller.core.facts import Source
 from controller.core.head import Head, RunId
 from controller.core.merge import merge
@@ -59,6 +59,7 @@ def effect_json(effect: Effect, call: JsonObject) -> JsonObject:
         "expected": effect.aim.expected,
         "grant": effect.grant, "paths": list(effect.paths), "source": asdict(effect.source),
         "tree": candidate.tree, "document": candidate.transition.document, "call": call,
+        "laid": candidate.laid, "evicted": candidate.evicted,
     }
 
 
@@ -74,7 +75,9 @@ def effect_of(row: JsonObject, base: Head) -> Effect:
     transition = Transition(
         int_in(document["expected_version"]), object_in(document["state_patch"]),
         parse(object_in(document["action"])), document)
-    candidate = Candidate(base, transition, merge(base.state, transition.patch), str(row["tree"]))
+    laid = object_in(row.get("laid", transition.patch))  # as it was before 0.2
+    candidate = Candidate(base, transition, merge(base.state, laid), str(row["tree"]), laid,
+                          object_in(row.get("evicted", {})))
     return Effect(EffectId(str(row["id"])), candidate,
                   Aim(EffectClass(row.get("effect_class", "workspace")),  # as it was before 0.2
                       str(row.get("target", "")), str(row.get("expected", ""))),
@@ -107,6 +110,10 @@ def step_json(step: Step, after: Head, call: JsonObject, state: str) -> JsonObje
     return {
         "version": after.version, "step": after.spent.steps, "effect": step.effect.id,
         "call": call, "action": document["action"], "patch": document["state_patch"],
+        **({"evicted": {"artifact": digest_bytes(canonical(step.evicted)),
+                        "entries": {name: list(value) if isinstance(value, dict) else value
+                                    for name, value in step.evicted.items()}}}
+           if step.evicted else {}),
         "outcome": {"status": outcome.status.value,
                     "summary": first_line(outcome.summary or outcome.text),
                     "artifact": digest_bytes(outcome.output) if outcome.output else None,

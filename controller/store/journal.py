@@ -15,7 +15,7 @@ from controller.core.action import Amend, Commit, EffectClass, Restore, identity
 from controller.core.aim import Aim
 from controller.core.approval import Seal, binding_json, fault
 from controller.core.budget import performed, refused, rested
-from controller.core.canonical import JsonObject, canonical, digest, entries
+from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries
 from controller.core.errors import LeaseLost, StaleHead, StateError
 from controller.core.facts import Facts
 from controller.core.head import (
@@ -215,11 +215,13 @@ class Journal:
                 "happened": remains.happened, "text": remains.text})
         return remains
 
-    def doubt(self, lease: Lease, effect: Effect, outcome: Outcome, now: datetime) -> Head:
+    def doubt(self, lease: Lease, effect: Effect, outcome: Outcome, state: JsonObject,
+              now: datetime) -> Head:
         asked = _doubtful(effect)
         stopped = Stopped(Stop.WAITING, f"a person must say whether this happened ({asked}): "
                           f"{first_line(identity(effect.candidate.transition.action))}")
-        after = replace(self.head(lease.run), stopped=stopped)
+        head = self.head(lease.run)
+        after = replace(head, stopped=stopped, state=state)
         with self._writing(lease.run):
             row = self._held(lease, after.version)
             ask(self.tables, lease.run, asked, "unknown", {
@@ -241,13 +243,15 @@ class Journal:
                      performed(base.spent, mark),
                      base.heard if step.heard is None else step.heard, step.outcome.source.extras,
                      step.stopped, base.exposed or step.outcome.exposed,
-                     action.version if isinstance(action, Amend) else base.contract)
+                     action.version if isinstance(action, Amend) else base.contract,
+                     step.marks, base.schema)
         with self._writing(lease.run):
             row = self._held(lease, base.version)
             effect = self.tables.effect(lease.run)
             if effect is None or effect["id"] != step.effect.id:
                 raise StaleHead(f"effect {step.effect.id} of run {lease.run} is settled already")
-            for data in (step.outcome.output, *(item.output for item in step.evidence)):
+            gone = canonical(step.evicted) if step.evicted else b""
+            for data in (step.outcome.output, gone, *(item.output for item in step.evidence)):
                 keep(self.tables, data)
             if step.question:
                 queue.pose(self.tables, lease.run, step.question, base.spent.steps, now)
@@ -259,6 +263,25 @@ class Journal:
             self._advance(row, after, now)
             note(self.tables, lease.run, "committed", now, effects.step_json(
                 step, after, entries(effect["call"]), state))
+        return after
+
+    def migrate(self, lease: Lease, head: Head, schema: JsonObject, now: datetime) -> Head:
+        """Advance the head by one, with its state under another schema; what it was is kept."""
+        after = replace(head, version=head.version + 1,
+                        schema=digest_bytes(canonical(schema)))
+        with self._writing(lease.run):
+            row = self._held(lease, head.version)
+            if self.tables.effect(lease.run):
+                raise StateError(f"run {lease.run} has an open effect; conclude it first")
+            keep(self.tables, canonical(schema))
+            state = keep(self.tables, canonical(after.state))
+            self._advance(row, after, now)
+            note(self.tables, lease.run, "migrated", now, {
+                "version": after.version, "step": after.spent.steps, "state": state,
+                "schema_digest": after.schema,
+                "observation": whole(after.observation, after.before),
+                "outcome": {"status": "done", "tree": tree_of(after.state),
+                            "extras": after.extras}})
         return after
 
     def miss(self, lease: Lease, reason: str, now: datetime) -> None:

@@ -15,7 +15,8 @@ from controller.core.projection import tree_of
 from controller.store.queries import Queries
 from controller.store.rows import int_in
 
-_POINTS = ("created", "committed")
+POINTS = ("created", "committed", "migrated")
+"""The kinds of audit records that a state was committed with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,13 @@ class Point:
 def points(queries: Queries, run: RunId) -> Iterator[Point]:
     """Every point of a run, oldest first. Raises StateError where its state is lost."""
     for record in queries.audit(run):
-        if record["kind"] in _POINTS:
+        if record["kind"] in POINTS:
             yield _point(queries, record)
 
 
 def last_point(queries: Queries, run: RunId) -> Point:
     """The newest point of a run: what its head was before anything that is open now."""
-    records = [record for record in queries.audit(run) if record["kind"] in _POINTS]
+    records = [record for record in queries.audit(run) if record["kind"] in POINTS]
     return _point(queries, records[-1])
 
 
@@ -58,8 +59,9 @@ def point_at(queries: Queries, run: RunId, step: int) -> Point:
     for record in _readable(queries, run):  # and not the head: it may be damaged
         number = int_in(record.get("step", 0))
         last = max(last, number)
-        own = record["kind"] == "committed" and not record["call"]  # between two steps
-        if record["kind"] in _POINTS and number <= step and not own:
+        own = record["kind"] == "migrated" or (  # between two steps
+            record["kind"] == "committed" and not record["call"])
+        if record["kind"] in POINTS and number <= step and not own:
             found = record
     if found is None or step > last:
         raise SetupError(f"run {run} has no step {step}; it has steps 0 (its start) to {last}")
@@ -117,11 +119,13 @@ def _source(path: str, record: JsonObject) -> str:
     if record["kind"] == "created":
         origin = entries(record.get("from"))
         return f"taken over from {origin['run']}" if origin else "set when the run began"
-    if any(_related(change.path, path) for change in changes({}, entries(record["patch"]))):
+    if any(_related(change.path, path) for change in changes({}, entries(record.get("patch")))):
         return f"the model's patch (reply {str(entries(record['call'])['reply'])[:12]})"
     for item in map(entries, members(record.get("evidence"))):
         if _related(path, f"/criteria/{item['subject']}"):
             return f"{item['authority']}: {item['source']}"
+    if record["kind"] == "migrated":
+        return "brought to another version of the state schema"
     kind = entries(record["action"])["kind"]
     if kind == "restore":
         return f"restored from step {entries(record['action'])['step']}"

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, cast
 
-from controller.core.canonical import JsonObject, JsonValue, canonical, digest_bytes
+from controller.core.canonical import JsonObject, JsonValue, canonical, digest_bytes, entries
 from controller.core.errors import Damaged
 from controller.core.head import Head, Launch, Owner, RunId, Spent, Stop, Stopped
 from controller.store.tables import AuditRow
@@ -20,7 +20,7 @@ def head_json(head: Head) -> JsonObject:
         "schema": "oneshot/head@1", "run": head.run, "version": head.version, "state": head.state,
         "observation": head.observation, "before": head.before, "spent": asdict(head.spent),
         "heard": head.heard, "extras": head.extras, "exposed": head.exposed,
-        "contract": head.contract,
+        "contract": head.contract, "marks": head.marks, "state_schema": head.schema,
         "stopped": stopped_json(head.stopped),
     }
 
@@ -40,7 +40,8 @@ def _head_of(row: JsonObject) -> Head:
         str(row["observation"]), str(row["before"]),
         Spent(**cast("Any", row["spent"])),  # as asdict wrote it
         int_in(row["heard"]), str(row.get("extras", "")), stopped_of(row["stopped"]),
-        row.get("exposed") is True, int_in(row.get("contract", 1)))
+        row.get("exposed") is True, int_in(row.get("contract", 1)),
+        entries(row.get("marks")), str(row.get("state_schema", "")))
 
 
 def stopped_json(stopped: Stopped | None) -> JsonValue:

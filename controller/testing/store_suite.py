@@ -93,7 +93,7 @@ def a_frozen_holder_can_write_nothing_after_he_was_taken_over(tables: Tables) ->
     late = MORNING + LEASE + timedelta(seconds=1)
     with world.store.lease(RUN, OTHER, late) as second:
         for write in (lambda: world.store.commit(first, step, late),
-                      lambda: world.store.doubt(first, effect, outcome, late),
+                      lambda: world.store.doubt(first, effect, outcome, {}, late),
                       lambda: world.store.stop(first, None, late),
                       lambda: world.store.miss(first, "", late),
                       lambda: world.store.renew(first, late),
@@ -263,7 +263,8 @@ def _doubted(tables: Tables) -> tuple[World, Lease, Effect]:
     world, (lease, candidate, call) = _asked(tables)
     outside = Aim(EffectClass.EXTERNAL, "deploy it", "it is there")
     effect = world.store.begin(lease, candidate, outside, world.authority.observe(world.head), call)
-    world.store.doubt(lease, effect, Outcome(Status.UNKNOWN, "?", effect.source), MORNING)
+    world.store.doubt(lease, effect, Outcome(Status.UNKNOWN, "?", effect.source),
+                      effect.candidate.base.state, MORNING)
     return world, lease, effect
 
 

@@ -1,0 +1,71 @@
+"""The reverse check: from each success criterion to the evidence that would prove it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from controller.core.canonical import JsonObject, entries
+from controller.core.contract import Contract, Criterion, FileCheck, PersonCheck
+from controller.core.glob import matches
+from controller.core.records import Finding
+
+
+class Standing(Enum):
+    """How it stands with the evidence for one criterion."""
+
+    PRESENT = "present"  # verified in the very tree of the run's Git commit
+    STALE = "stale"  # verified, but in another tree
+    MISSING = "missing"  # looked for and not found, or not looked for yet
+    IMPOSSIBLE = "impossible"  # nothing that the run may do can bring it about
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """One criterion, how it stands, and why in a sentence."""
+
+    criterion: str
+    standing: Standing
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.standing.value}: {self.why}"
+
+
+def proofs(contract: Contract, state: JsonObject, head_tree: str) -> Iterator[Proof]:
+    """Every criterion of a contract, by what the state says was found and in which tree.
+
+    `head_tree` is the tree of the run's last Git commit.
+    """
+    found = entries(state.get("criteria"))
+    for criterion in contract.success_criteria:
+        yield _proof(criterion, contract, entries(found.get(criterion.id)), head_tree)
+
+
+def _proof(criterion: Criterion, contract: Contract, found: JsonObject, head_tree: str) -> Proof:
+    finding, step = found.get("finding"), found.get("step")
+    hopeless = _hopeless(criterion, contract, found)
+    if finding == Finding.VERIFIED.value and found.get("tree") == head_tree:
+        return Proof(criterion.id, Standing.PRESENT, f"verified in step {step}, in the Git commit")
+    if hopeless:
+        return Proof(criterion.id, Standing.IMPOSSIBLE, hopeless)
+    if finding == Finding.VERIFIED.value:
+        return Proof(criterion.id, Standing.STALE, f"verified in step {step}, in another tree "
+                     f"({str(found.get('tree'))[:12]}) than the Git commit's")
+    if isinstance(criterion.check, PersonCheck):
+        return Proof(criterion.id, Standing.MISSING, "a person is asked at the finish: "
+                     f"{criterion.check.question}")
+    if not found:
+        return Proof(criterion.id, Standing.MISSING, "it was not checked yet")
+    when = f"in step {step}" if step else "at the start"
+    return Proof(criterion.id, Standing.MISSING, f"{finding} {when}: {found.get('detail')}")
+
+
+def _hopeless(criterion: Criterion, contract: Contract, found: JsonObject) -> str:
+    """Why nothing that the contract allows can make the criterion hold; empty: something may."""
+    if isinstance(criterion.check, FileCheck):
+        for item in contract.constraints:
+            if matches(criterion.check.path, item.forbid_paths):
+                return f"{item.id} forbids to change {criterion.check.path}"
+    if found.get("finding") == Finding.UNKNOWN.value:
+        return f"its check can't be run: {found.get('detail')}"
+    return ""
