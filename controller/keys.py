@@ -7,6 +7,7 @@ from pathlib import Path
 
 from controller.core.approval import Seal
 from controller.core.errors import SetupError
+from controller.process import machine_fault
 
 _BYTES = 32
 
@@ -26,8 +27,9 @@ def seal_of(folder: Path) -> Seal:
                              "could sign in your name; remove it to get a new one")
         key = place.read_bytes()
     except OSError as fault:
-        raise SetupError(f"{place}: the signing key can't be read or made: {fault.strerror}"
-                         ) from fault
+        broken = machine_fault(fault)
+        raise broken or SetupError(f"{place}: the signing key can't be read or made: "
+                                   f"{fault.strerror}") from fault
     if len(key) != _BYTES:
         raise SetupError(f"{place}: expected {_BYTES} bytes, got {len(key)}; remove it to get a "
                          "new one (open questions will be asked again)")
@@ -41,11 +43,9 @@ def _make(place: Path) -> None:
     try:
         os.write(file, secrets.token_bytes(_BYTES))
         os.fsync(file)
-    finally:
-        os.close(file)
-    try:
         os.link(beside, place)
     except FileExistsError:
         pass  # somebody else was first, and his is as good
     finally:
+        os.close(file)
         beside.unlink()

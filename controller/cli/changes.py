@@ -18,16 +18,20 @@ _MODEL = ("adapter", "model", "base_url", "cassette")
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Values for the configuration's `model` and `limits`; what was not given is not in it."""
+    """Values for the configuration's `model`, `limits` and `approvals`; what was not given is not
+    in it.
+    """
 
     model: JsonObject
     limits: JsonObject
+    approvals: JsonObject
 
     def laid_over(self, documents: JsonObject) -> JsonObject:
         """A run's documents with these values in its configuration."""
         config = dict(entries(documents["config"]))
         config["model"] = {**entries(config.get("model")), **self.model}
         config["limits"] = {**entries(config.get("limits")), **self.limits}
+        config["approvals"] = {**entries(config.get("approvals")), **self.approvals}
         return {**documents, "config": config}
 
 
@@ -75,6 +79,8 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
                      help="The run's limit of time."),
         click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD",
                      help="The run's limit of money, as far as backends name a price."),
+        click.option("--on-approval", type=click.Choice(["park", "wait", "continue"]),
+                     help="What to do while you are to answer: end, stay, or do other work."),
         *_SANDBOX,
         click.option("--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
                      help="Write the replies as a cassette."),
@@ -96,7 +102,9 @@ def _collected(command: Callable[..., None], options: tuple[Any, ...]) -> Callab
         limits = {key: given.pop(name, None) for name, key in _LIMITS.items()}
         if isinstance(model["cassette"], Path):
             model["cassette"] = str(model["cassette"].absolute())
-        command(*args, changes=Changes(_present(model), _present(limits)), **given)
+        approvals = {"mode": given.pop("on_approval", None)}
+        command(*args, changes=Changes(_present(model), _present(limits), _present(approvals)),
+                **given)
 
     return _with(options, collecting)
 

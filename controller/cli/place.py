@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from controller.core.canonical import JsonObject, digest, entries
-from controller.core.errors import SetupError, WorldError
+from controller.core.errors import Damaged, SetupError, WorldError
 from controller.core.governed import dated
 from controller.core.head import Launch, RunId
 from controller.settings import Settings, checkout_root
@@ -92,7 +92,10 @@ class Place:
         from controller.store.contracts import newest
 
         now: JsonObject = {"contract": newest(self.tables, self.seal, run)}
-        schema = self.queries.artifact(self.queries.head(run).schema or "none")
+        try:
+            schema = self.queries.artifact(self.queries.head(run).schema or "none")
+        except Damaged:
+            return now  # there is a way out of that, which needs no head
         return {**now, "state_schema": json.loads(schema)} if schema else now
 
     @property

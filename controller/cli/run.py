@@ -75,7 +75,8 @@ def drive_run(place: Place, fixed: Launch, view: View, walls: Tier | None, *,
         view.waiting("taking the lease")
         with held(place, fixed.run, store) as lease:
             store.grant_wish(lease)
-            _bring_up(place, lease, store)
+            if not new:
+                _bring_up(place, lease, store)
             tidy.snapshots = House(place, fixed).worktree(lease.worktree)
 
             def under(documents: JsonObject) -> Controller:

@@ -1,5 +1,7 @@
 """What somebody wants the contract to say, judged before anybody is asked: by the same schema."""
 
+import json
+import re
 from typing import cast
 
 import contracts
@@ -10,6 +12,8 @@ from controller.core.governed import CRITERIA, NAMES, Change, NoSuchChange, chan
 from controller.core.pointer import nearest, pointer
 from controller.core.strict_json import NotJson, read_object
 from controller.core.verdict import Objection
+
+_BROKEN = re.compile("[\ud800-\udfff\0]|\\\\u0000")
 
 FIELDS = (*NAMES, CRITERIA)
 
@@ -48,6 +52,8 @@ def check(document: JsonObject, change: Change) -> JsonObject:
     field, id = target(document, change)
     if change.op != "retire":
         found = misfits(field, id, change.value)
+        if _BROKEN.search(json.dumps(change.value, ensure_ascii=False)):
+            found.append(Objection("", "expected whole characters and no NUL"))
         if found:
             raise NoSuchChange("; ".join(map(str, found)))
     return changed(document, change)

@@ -35,7 +35,7 @@ def dependencies(path: str, text: str) -> frozenset[str]:
     reader = _reader(path)
     try:
         return frozenset(reader(text)) if reader else frozenset()
-    except (ValueError, TypeError, AttributeError, RecursionError) as fault:
+    except (ValueError, TypeError, AttributeError, RecursionError, SyntaxError) as fault:
         raise Unreadable(f"{path} can't be read: {fault}") from None
 
 
@@ -113,7 +113,9 @@ def _setup_py(text: str) -> Iterator[str]:
         for keyword in call.keywords:
             if keyword.arg in ("install_requires", "extras_require", "setup_requires",
                                "tests_require"):
-                for node in ast.walk(keyword.value):
+                below = keyword.value
+                lists = below.values if isinstance(below, ast.Dict) else [below]
+                for node in (node for part in lists for node in ast.walk(part)):
                     if isinstance(node, ast.Constant) and isinstance(node.value, str):
                         yield from _named(node.value)
 

@@ -46,7 +46,9 @@ def dropped(state: JsonValue, patch: JsonObject, schema: JsonObject,
         at, old = path + pointer(key), entries(state).get(key)
         if isinstance(value, dict):
             yield from dropped(old, value, below, at)
-        elif isinstance(value, list) and below.get("x-merge") != "append":
+        elif isinstance(value, list) and below.get("x-merge") == "append":
+            continue
+        elif isinstance(value, list):
             lost = [item for item in members(old) if item not in value]
             if lost:
                 yield Objection(at, f"would drop {len(lost)} entries that are there; send the list "

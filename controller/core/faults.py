@@ -47,8 +47,10 @@ def _objections(error: Any, path: str) -> list[Objection]:
 
 def _meant(error: Any) -> list[Any]:
     """The faults of the one branch of a oneOf that was clearly meant; none when none was."""
-    if not isinstance(error.instance, dict) or not error.context:
+    if not error.context:
         return []
+    if not isinstance(error.instance, dict):
+        return _of_its_type(error)
     branches = [branch if isinstance(branch, dict) else {} for branch in error.validator_value]
     shared = [len(set(branch.get("properties", {})) & set(error.instance)) for branch in branches]
     best = max(range(len(branches)), key=shared.__getitem__)
@@ -59,7 +61,16 @@ def _meant(error: Any) -> list[Any]:
             if below.schema_path[0] == (best if shared[best] else objects[0])]
 
 
-def _sentence(error: Any) -> str:  # noqa: PLR0911  (one return a keyword)
+def _of_its_type(error: Any) -> list[Any]:
+    """The faults of the one branch that is for values of this type."""
+    kinds = {str: "string", int: "integer", float: "number", list: "array", bool: "boolean"}
+    mine = [index for index, branch in enumerate(error.validator_value)
+            if branch.get("type") == kinds.get(type(error.instance))]
+    return [below for below in error.context
+            if len(mine) == 1 and below.schema_path[0] == mine[0]]
+
+
+def _sentence(error: Any) -> str:  # noqa: C901, PLR0911  (one return a keyword)
     got, limit = error.instance, error.validator_value
     match error.validator:
         case "type":
@@ -74,6 +85,9 @@ def _sentence(error: Any) -> str:  # noqa: PLR0911  (one return a keyword)
             return f"expected at most {limit} entries, got {len(got)}; delete some"
         case "minLength" | "minItems" | "minProperties":
             return f"expected at least {limit}, got {len(got)}"
+        case "minimum" | "maximum" | "exclusiveMinimum" as bound:
+            words = {"minimum": "at least", "maximum": "at most"}.get(bound, "more than")
+            return f"expected {words} {limit}, got {shown(got)}"
         case "pattern":
             return f"expected a name that matches {limit}, got {shown(got)}"
         case "oneOf" | "anyOf":

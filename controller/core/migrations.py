@@ -51,7 +51,7 @@ def migrated(state: JsonObject, old: JsonObject, new: JsonObject) -> JsonObject:
     for step in reversed(steps):
         if wanted <= step.number < at:
             state = step.back(state)
-    return _completed(state, new)
+    return _completed(state, old, new)
 
 
 def _said_by(state: JsonObject) -> int:
@@ -65,10 +65,14 @@ def unfit(state: JsonObject, schema: JsonObject) -> list[Objection]:
     return faults(state, schema)
 
 
-def _completed(state: JsonObject, schema: JsonObject) -> JsonObject:
+def _completed(state: JsonObject, old: JsonObject, schema: JsonObject) -> JsonObject:
+    """With what is new in the schema, empty; with what it knows nothing of any more, gone when it
+    was the old one's.
+    """
     empty: dict[str, JsonValue] = {"object": {}, "array": []}
     new = {name: empty[str(prop.get("type"))] for name, prop in properties(schema).items()
-           if name not in state and prop.get("type") in empty and not prop.get("required")}
+           if name not in state and name not in properties(old) and prop.get("type") in empty
+           and not prop.get("required")}
     version: JsonObject = {VERSION: version_of(schema)} if VERSION in properties(schema) else {}
     return {**state, **new, **version}
 

@@ -6,8 +6,9 @@ from controller.core.canonical import JsonObject
 from controller.core.facts import Facts
 from controller.core.head import Spent
 from controller.core.migrations import VERSION, version_of
-from controller.core.observation import bounded, quoted
+from controller.core.observation import bounded, first_line, quoted
 from controller.core.projection import as_state, budget
+from controller.core.proof import proofs
 from controller.core.records import Evidence, Finding
 from controller.core.review import intent
 from controller.core.rules import MODEL, Rules, properties
@@ -35,8 +36,10 @@ def first_state(rules: Rules, facts: Facts, baseline: tuple[Evidence, ...]) -> J
     made: JsonObject = {
         **empty, "source_authority": as_state(facts.source), "criteria": criteria, "recent": [],
         "confirmations": {}, "budget": budget(Spent(), rules), "waiting": {},
-        "intent": intent(rules.contract, facts.now), "stale": {}, "proof": {}, "desired": {},
+        "intent": intent(rules.contract, facts.now), "stale": {}, "desired": {},
         "evicted": {}, VERSION: version_of(rules.state_schema)}
+    made["proof"] = {proof.criterion: first_line(str(proof), 200) for proof in proofs(
+        rules.contract, made, facts.source.head_tree)}
     return {name: value for name, value in made.items() if name in properties(rules.state_schema)}
 
 

@@ -500,6 +500,9 @@ def test_a_recall_shows_text_from_outside_when_the_record_has_some(
         def artifact(self, digest: str) -> None:
             return None
 
+        def item(self, run: object, id: str) -> str:
+            return ""
+
     place = dataclasses.replace(bench.place, trail=Record())  # type: ignore[arg-type]  # what a recall asks for
     outcome = dataclasses.replace(bench, place=place).perform({"kind": "recall", "query": "deploy"})
 

@@ -24,7 +24,7 @@ def test_the_demo_is_proved_done(shop: Shop) -> None:
     ran = shop.oneshot("demo", "--dir", str(shop.repo.parent / "demo"))
 
     assert ran.code == 0, ran.out + ran.err
-    for said in ("constraint-1: the contract forbids to change .github/workflows/ci.yml",
+    for said in ("the contract forbids to change .github/workflows/ci.yml",
                  "drift: somebody else changed files", "was killed (kill -9) in step 11",
                  "stopped without saying so", "found open: run python -m pytest -q (workspace)",
                  "waits for a person: c12", "finished: 3 of 3 criteria are proved"):

@@ -21,7 +21,7 @@ SCALAR = st.one_of(st.none(), st.booleans(), st.integers(-2**70, 2**70), TEXT,
 JSON = st.recursive(SCALAR, lambda inner: st.one_of(
     st.lists(inner, max_size=3), st.dictionaries(TEXT, inner, max_size=3)), max_leaves=6)
 ID = st.sampled_from(["a", "b", "fix-it", "A", "__proto__", "0"])
-FIELDS = ["facts", "plan", "hypotheses", "files", "questions", "decisions"]
+FIELDS = ["facts", "plan", "hypotheses", "files", "questions", "decisions", "lessons"]
 OWN = st.dictionaries(st.sampled_from(FIELDS), st.one_of(JSON, st.dictionaries(ID, st.one_of(
     st.none(), st.fixed_dictionaries({"text": TEXT}, optional={
         "status": st.sampled_from(["todo", "doing", "done", "open", "confirmed"]),
@@ -62,7 +62,7 @@ def standing() -> Iterator[World]:
 def theirs(world: World) -> JsonObject:
     """What of the state is not the model's, but for what the controller writes of a step."""
     written = {"recent", "budget", "source_authority", "criteria", "runtime_evidence",
-               "confirmations"}
+               "confirmations", "proof", "waiting", "desired", "evicted"}
     return {name: world.head.state.get(name) for name, owner in world.rules.owners.items()
             if owner != MODEL and name not in written}
 

@@ -76,7 +76,8 @@ def test_envelope(body: bytes, path: str, message: str) -> None:
     ({"kind": "read", "files": []}, "/action/files", "expected at least 1, got 0"),
     ({"kind": "read", "files": [{"path": "a", "frist": 1}]}, "/action/files/0/frist",
      "unknown key; did you mean 'first'?"),
-    ({"kind": "read", "files": [{"path": "a", "first": 0}]}, "/action/files/0/first", "0 is less"),
+    ({"kind": "read", "files": [{"path": "a", "first": 0}]}, "/action/files/0/first",
+     "expected at least 1, got 0"),
     ({"kind": "run"}, "/action", "expected exactly one of argv, shell; got"),
     ({"kind": "run", "argv": ["a"], "shell": "a"}, "/action", "expected exactly one of argv, sh"),
     ({"kind": "run", "argv": "pytest"}, "/action/argv", 'expected array, got "pytest"'),
@@ -86,7 +87,7 @@ def test_envelope(body: bytes, path: str, message: str) -> None:
      'expected an op, got "replcae"; did you mean \'replace\'?'),
     ({"kind": "finish", "result": "finished", "summary": "x"}, "/action/result",
      'expected one of "done", "impossible"; got "finished"'),
-    ({"kind": "wait", "seconds": 9999}, "/action/seconds", "9999 is greater"),
+    ({"kind": "wait", "seconds": 9999}, "/action/seconds", "expected at most 3600, got 9999"),
 ])
 def test_schema(action: Any, path: str, message: str) -> None:
     assert judged(asked(action))[path].startswith(message)
