@@ -19,10 +19,10 @@ class Settings:
 
     home: Path
     cache: Path
+    state: Path  # the folder of the signing key
     path: str
     keys: dict[str, str] = field(repr=False)
     variables: dict[str, str] = field(default_factory=dict, repr=False)
-    state: Path = Path("/nonexistent")  # the folder of the signing key
     user: str = "user"  # who starts this, for the record
 
     def find(self, program: str) -> str | None:
@@ -40,10 +40,10 @@ def from_environment() -> Settings:
         home=home,
         cache=_folder("XDG_CACHE_HOME", _SHARED if os.geteuid() == 0 else home / ".cache"
                       ) / "oneshot",
+        state=_folder("XDG_STATE_HOME", home / ".local/state") / "oneshot",
         path=os.environ.get("PATH", os.defpath),
         keys={name: os.environ[name] for name in KEYS if os.environ.get(name)},
         variables=dict(os.environ),
-        state=_folder("XDG_STATE_HOME", home / ".local/state") / "oneshot",
         user=_user())
 
 

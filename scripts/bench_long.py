@@ -89,7 +89,8 @@ def opened(folder: Path, steps: int, *, edits: bool) -> tuple[Place, Launch]:
     with (repo / "cassette.jsonl").open("w") as cassette:
         for number in range(steps + RESUMES):
             cassette.write(json.dumps({"reply": reply(number, edits=edits)}) + "\n")
-    settings = Settings(folder / "home", folder / "home/.cache/oneshot", os.defpath, {})
+    settings = Settings(folder / "home", folder / "home/.cache/oneshot", folder / "home/state",
+                        os.defpath, {})
     place = open_place(repo, settings, make=True)
     project = read_project(place.root)
     config = project.documents["config"]

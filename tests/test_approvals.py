@@ -163,10 +163,20 @@ def test_while_one_thing_waits_other_work_goes_on_and_the_state_shows_it() -> No
 
     assert head.stopped is None
     assert world.files.writes == ["write b.py 0"]
-    assert head.state["waiting"] == {
-        "c1": {"kind": "action", "summary": f"run {ASKED}", "step": 1}}
+    waits = entries(entries(head.state["waiting"])["c1"])
+    assert (waits["kind"], waits["summary"], waits["step"]) == ("action", f"run {ASKED}", 1)
     assert "waits for a person as c1" in world.model.prompts[1].volatile
     assert '"waiting":{"c1"' in world.model.prompts[1].volatile
+
+
+def test_what_waits_is_not_asked_about_twice() -> None:
+    world = asking("continue")
+    world.model.answers.insert(1, world.model.answers[0])
+
+    head = world.go(2)
+
+    assert "this waits for a person already (c1)" in head.observation
+    assert len(world.queries.confirmations(RUN)) == 1
 
 
 def test_a_declined_action_is_told_to_the_step_that_comes_next() -> None:

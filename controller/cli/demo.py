@@ -49,7 +49,8 @@ class Stage:
         """The record, opened anew."""
         settings = from_environment()
         return open_place(self.repo, Settings(
-            settings.home, self.folder / "cache/oneshot", settings.path, {}))
+            settings.home, self.folder / "cache/oneshot", self.folder / "home/.local/state/oneshot",
+            settings.path, {}))
 
 
 @click.command("demo")

@@ -12,7 +12,7 @@ from itertools import chain
 from controller.core.action import Command
 from controller.core.contract import Constraint
 from controller.core.dependencies import Unreadable, dependencies, is_manifest, line_of
-from controller.core.glob import matches
+from controller.core.glob import matches, matches_in_any_case
 from controller.core.imports import falls_under, imports, is_code
 from controller.core.observation import quoted
 from controller.core.signatures import signatures
@@ -74,7 +74,7 @@ def forbidden_command(constraints: tuple[Constraint, ...],
 
 def _paths(item: Constraint, changed: Changed) -> Iterator[str]:
     for path in sorted(changed.paths):
-        if matches(path, item.forbid_paths):
+        if matches_in_any_case(path, item.forbid_paths):
             yield f"the contract forbids to change {quoted(path)}; leave it as it is"
 
 

@@ -35,3 +35,12 @@ def _body(glob: str) -> str:
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
     spoken = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return "".join(spoken.get(part, re.escape(part)) for part in parts)
+
+
+def matches_in_any_case(path: str, globs: tuple[str, ...]) -> bool:
+    """As `matches`, where `Docs/` is `docs/`, as it is on many systems: for what is forbidden.
+
+    >>> matches_in_any_case("DOCS/a.md", ("docs/**",))
+    True
+    """
+    return bool(globs) and matches(path.casefold(), tuple(glob.casefold() for glob in globs))

@@ -7,6 +7,7 @@ from controller.core.canonical import (
     JsonObject,
     JsonValue,
     canonical,
+    digest,
     digest_bytes,
     entries,
     members,
@@ -91,6 +92,11 @@ def answered(state: JsonObject, grant: str, action: Action, answer: str,
     known = sorted(entries(state.get("confirmations")).items(), key=lambda item: int(item[0][1:]))
     return {**dict(known[-_CONFIRMATIONS + 1:]),
             grant: {"action": first_line(identity(action)), "answer": answer, **(agreed or {})}}
+
+
+def subject(action: JsonObject) -> str:
+    """A short mark of an action that waits, so that it is not asked about twice."""
+    return digest(action)[:12]
 
 
 def waiting(state: JsonObject, shown: JsonObject) -> JsonObject:

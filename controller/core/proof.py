@@ -6,7 +6,7 @@ from enum import Enum
 
 from controller.core.canonical import JsonObject, entries
 from controller.core.contract import Contract, Criterion, FileCheck, PersonCheck
-from controller.core.glob import matches
+from controller.core.glob import matches_in_any_case
 from controller.core.records import Finding
 
 
@@ -64,7 +64,7 @@ def _hopeless(criterion: Criterion, contract: Contract, found: JsonObject) -> st
     """Why nothing that the contract allows can make the criterion hold; empty: something may."""
     if isinstance(criterion.check, FileCheck):
         for item in contract.constraints:
-            if matches(criterion.check.path, item.forbid_paths):
+            if matches_in_any_case(criterion.check.path, item.forbid_paths):
                 return f"{item.id} forbids to change {criterion.check.path}"
     if found.get("finding") == Finding.UNKNOWN.value:
         return f"its check can't be run: {found.get('detail')}"

@@ -12,7 +12,7 @@ from controller.core.canonical import JsonObject, entries, members
 from controller.core.head import Head, RunId, Stop, Stopped
 from controller.core.observation import first_line
 from controller.core.parse import parse
-from controller.core.projection import answered, corrected, told, waiting
+from controller.core.projection import answered, corrected, subject, told, waiting
 from controller.core.records import Call, Question
 from controller.store import effects
 from controller.store.ledger import note
@@ -145,7 +145,8 @@ def _taken_in(head: Head, row: ConfirmationRow) -> Head:
 def _shown(tables: Tables, run: RunId) -> JsonObject:
     """What Σ shows of the queue: what is open, a line each."""
     return {row.id: {"kind": row.body["kind"], "summary": first_line(str(row.body["summary"])),
-                     "step": row.body.get("step", 0)} for row in open_rows(tables, run)}
+                     "step": row.body.get("step", 0), "subject": subject(entries(
+                         row.body.get("action")))} for row in open_rows(tables, run)}
 
 
 def named(row: ConfirmationRow) -> str:

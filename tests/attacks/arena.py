@@ -114,7 +114,8 @@ class Arena:
                               f"  path: ['{Path(sys.executable).parent}']\n")
 
     def place(self) -> Place:
-        settings = Settings(self.home, self.folder / "cache", os.defpath, {"OPENAI_API_KEY": KEY},
+        settings = Settings(self.home, self.folder / "cache", self.folder / "state", os.defpath,
+                            {"OPENAI_API_KEY": KEY},
                             {"DATABASE_URL": f"postgres://u:{SECRET}@127.0.0.1/x", "HELD": SECRET})
         return open_place(self.repo, settings, make=True)
 

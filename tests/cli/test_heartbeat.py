@@ -60,7 +60,8 @@ def test_a_lease_that_cannot_be_renewed_is_lost_when_it_runs_out() -> None:
 
 @pytest.fixture
 def place(checkout: Path, tmp_path: Path) -> Place:
-    found = open_place(checkout, Settings(tmp_path, tmp_path / "cache", "", {}), make=True)
+    found = open_place(checkout, Settings(
+        tmp_path, tmp_path / "cache", tmp_path / "state", "", {}), make=True)
     World(tables=found.tables).open()
     return found
 

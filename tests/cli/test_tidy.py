@@ -17,7 +17,8 @@ from tests.bench import Bench
 
 @pytest.fixture
 def place(checkout: Path, tmp_path: Path) -> Place:
-    return open_place(checkout, Settings(tmp_path, tmp_path / "cache", "", {}), make=True)
+    return open_place(checkout, Settings(
+        tmp_path, tmp_path / "cache", tmp_path / "state", "", {}), make=True)
 
 
 def test_the_last_records_keep_their_snapshots_and_older_ones_are_let_go_of(

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from controller.core.action import ChangeRequest, Commit, Edit, Finish, Run, touched
 from controller.core.amending import doubts
-from controller.core.canonical import digest
+from controller.core.canonical import digest, entries
 from controller.core.constraints import Changed, broken, forbidden_command
 from controller.core.contract import Constraint, Governance, PersonCheck
 from controller.core.facts import Facts
-from controller.core.glob import matches
+from controller.core.glob import matches, matches_in_any_case
 from controller.core.observation import quoted
 from controller.core.pointer import nearest, pointer
+from controller.core.projection import subject
 from controller.core.records import Candidate
 from controller.core.rules import MODEL, USER, Rules
 from controller.core.verdict import Decision, Objection, Verdict, judged
@@ -23,7 +24,7 @@ def intent(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
     What depends on the text of files is judged later, over the very tree (`Authority.vet`).
     """
     refused = [*_forbidden(candidate, facts, rules), *_commands(candidate, rules),
-               *_requested(candidate, rules), *_owners(candidate, rules)]
+               *_requested(candidate, rules), *_waiting(candidate), *_owners(candidate, rules)]
     if refused:
         return judged("intent", refused)
     return judged("intent", (*_outside(candidate, facts, rules), *_protected(
@@ -68,7 +69,7 @@ def _outside(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objec
 def _protected(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objection]:
     for item in rules.contract.constraints:
         for path in _changed(candidate, facts):
-            if matches(path, item.protect_paths) and path not in facts.agreed:
+            if matches_in_any_case(path, item.protect_paths) and path not in facts.agreed:
                 yield Objection("/action", f"{item.id}: {quoted(path)} is protected by the "
                                 "contract: a person must agree first")
 
@@ -80,6 +81,15 @@ def _looked_at(candidate: Candidate, rules: Rules) -> Iterator[Objection]:
         if (isinstance(criterion.check, PersonCheck) and isinstance(action, Finish)
                 and action.result == "done"):
             yield Objection("/action", f"{criterion.id}: {criterion.check.question}")
+
+
+def _waiting(candidate: Candidate) -> Iterator[Objection]:
+    """What waits for a person is not asked about once more. A person's grant is of what waited."""
+    mine = subject(entries(candidate.transition.document["action"]))
+    for id, item in entries(candidate.base.state.get("waiting")).items():
+        if entries(item).get("subject") == mine:
+            yield Objection("/action", f"this waits for a person already ({id}); do other work, or "
+                            "`wait`")
 
 
 def _requested(candidate: Candidate, rules: Rules) -> Iterator[Objection]:
