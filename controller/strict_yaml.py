@@ -87,6 +87,9 @@ def parsed(path: Path, text: str) -> Document:
         _refuse_extras(path, text)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as fault:
+        if "quoted scalar" in str(fault.context) and "end of stream" in str(fault.problem):
+            raise SetupError(f"{_at(path, fault.context_mark)}: not YAML: the quoted text that "
+                             "begins here has no end") from None
         raise SetupError(f"{_at(path, fault.problem_mark)}: not YAML: {fault.problem}") from None
     except yaml.YAMLError as fault:
         raise SetupError(f"{path}:1:1: not YAML: {fault}") from None

@@ -166,6 +166,10 @@ def new_launch(place: Place, project: "Project") -> Launch:
         raise SetupError("the repository has a branch `oneshot`, so there can be none called "
                          "oneshot/<run>; rename it")
     goal, now = project.rules.contract.goal, place.clock.now()
+    for item in project.rules.contract.constraints:
+        if item.deadline and item.deadline <= now:
+            raise SetupError(f"{item.id} ({item.governance.source}): the deadline {item.deadline} "
+                             "is over; no step could begin")
     contract = dated(entries(project.documents["contract"]), now)
     return Launch(run_id(goal, base, now), goal, base, now,
                   {**project.documents, "contract": contract})

@@ -6,6 +6,8 @@ from controller.core.canonical import JsonObject, JsonValue, canonical
 from controller.core.pointer import nearest, pointer
 from controller.core.verdict import Objection
 
+_MISSING = "missing; add it"
+
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
@@ -18,7 +20,15 @@ def faults(value: JsonValue, schema: JsonObject, path: str = "") -> list[Objecti
 def faults_by(judge: "Validator", value: JsonValue, path: str = "") -> list[Objection]:
     """As `faults`, by a validator that was made before."""
     found = sorted(judge.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
-    return [fault for error in found for fault in _objections(error, path)]
+    return _folded([fault for error in found for fault in _objections(error, path)])
+
+
+def _folded(found: list[Objection]) -> list[Objection]:
+    """A key that is misspelt is not missing as well."""
+    guessed = {fault.path.rpartition("/")[0] + pointer(fault.message.split("'")[1])
+               for fault in found if "did you mean '" in fault.message}
+    return [fault for fault in found
+            if not (fault.message == _MISSING and fault.path in guessed)]
 
 
 def validator(schema: JsonObject) -> "Validator":
@@ -38,10 +48,13 @@ def _objections(error: Any, path: str) -> list[Objection]:
                 for key in error.instance if key not in known]
     if error.validator == "required":
         missing = [key for key in error.validator_value if key not in error.instance]
-        return [Objection(where + pointer(key), "missing; add it") for key in missing]
+        return [Objection(where + pointer(key), _MISSING) for key in missing]
     meant = _meant(error)
     if meant:
         return [fault for below in meant for fault in _objections(below, path)]
+    unknown = _unknown(error)
+    if unknown:
+        return [Objection(where + pointer(key), f"unknown key{guess}") for key, guess in unknown]
     return [Objection(where, _sentence(error))]
 
 
@@ -61,6 +74,17 @@ def _meant(error: Any) -> list[Any]:
             if below.schema_path[0] == (best if shared[best] else objects[0])]
 
 
+def _unknown(error: Any) -> list[tuple[str, str]]:
+    """The keys of an object that none of the branches of a oneOf knows, with what is near."""
+    if error.validator != "oneOf" or not isinstance(error.instance, dict):
+        return []
+    known = [key for branch in error.validator_value for key in (
+        branch.get("properties", {}) if isinstance(branch, dict) else {})]
+    if not known or set(known) & set(error.instance):
+        return []
+    return [(key, nearest(key, dict.fromkeys(known))) for key in error.instance]
+
+
 def _of_its_type(error: Any) -> list[Any]:
     """The faults of the one branch that is for values of this type."""
     kinds = {str: "string", int: "integer", float: "number", list: "array", bool: "boolean"}
@@ -77,8 +101,11 @@ def _sentence(error: Any) -> str:  # noqa: C901, PLR0911  (one return a keyword)
             wanted = " or ".join(limit) if isinstance(limit, list) else limit
             return f"expected {wanted}, got {shown(got)}"
         case "enum" | "const":
-            wanted = ", ".join(map(shown, limit if isinstance(limit, list) else [limit]))
-            return f"expected one of {wanted}; got {shown(got)}"
+            choices = limit if isinstance(limit, list) else [limit]
+            guess = nearest(str(got), [choice for choice in choices if isinstance(choice, str)])
+            near = guess if "did you mean" in guess else ""
+            wanted = ", ".join(map(shown, choices))
+            return f"expected one of {wanted}; got {shown(got)}{near}"
         case "maxLength":
             return f"expected at most {limit} characters, got {len(got)}; shorten it"
         case "maxProperties" | "maxItems":
@@ -88,6 +115,8 @@ def _sentence(error: Any) -> str:  # noqa: C901, PLR0911  (one return a keyword)
         case "minimum" | "maximum" | "exclusiveMinimum" as bound:
             words = {"minimum": "at least", "maximum": "at most"}.get(bound, "more than")
             return f"expected {words} {limit}, got {shown(got)}"
+        case "pattern" if error.schema.get("examples"):
+            return f"expected something like {error.schema['examples'][0]}, got {shown(got)}"
         case "pattern":
             return f"expected a name that matches {limit}, got {shown(got)}"
         case "oneOf" | "anyOf":
@@ -99,9 +128,9 @@ def _sentence(error: Any) -> str:  # noqa: C901, PLR0911  (one return a keyword)
 def _one_of(branches: list[JsonObject], got: JsonValue) -> str:
     """What a choice between keys, or between types, was to be."""
     needed = [str(key) for branch in branches for key in _keys(branch)]
-    if not needed:
+    if not needed or not isinstance(got, dict):
         return f"expected {' or '.join(str(b.get('type')) for b in branches)}, got {shown(got)}"
-    given = [key for key in needed if isinstance(got, dict) and key in got]
+    given = [key for key in needed if key in got]
     said = f"got {', '.join(given)}" if given else f"got {shown(got)}"
     return f"expected exactly one of {', '.join(dict.fromkeys(needed))}; {said}"
 
