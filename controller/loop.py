@@ -60,7 +60,7 @@ def run(ctl: Controller, lease: Lease, steps: int | None = None) -> Head:
 
 def current(ctl: Controller, lease: Lease) -> bool:
     """Whether the contract is still the one that this controller was made for."""
-    return ctl.store.contract(lease.run) == ctl.rules.contract.version
+    return ctl.store.inbox.contract(lease.run) == ctl.rules.contract.version
 
 
 def step(ctl: Controller, lease: Lease) -> Head:
@@ -70,15 +70,15 @@ def step(ctl: Controller, lease: Lease) -> Head:
     an end by `recover` should we die here.
     """
     ctl.mailbox.collect(lease.run)
-    head = ctl.store.attend(lease, ctl.clock.now())
+    head = ctl.store.inbox.attend(lease, ctl.clock.now())
     if head.stopped:
         return head
-    granted = ctl.store.granted(lease.run)
+    granted = ctl.store.inbox.granted(lease.run)
     facts = ctl.authority.observe(head)
     due = _due(ctl, head, facts)
     if due:
         return own(ctl, lease, adopt(head, facts, ()), facts, due)
-    heard = () if granted else ctl.store.messages(head.run, head.heard)
+    heard = () if granted else ctl.store.inbox.messages(head.run, head.heard)
     shown = reviewed(adopt(head, facts, heard), facts, ctl.rules)
     call = readdressed(granted, shown) if granted else _propose(ctl, lease, shown)
     facts = ctl.authority.observe(shown)  # the world may have moved while the model thought
@@ -98,15 +98,15 @@ def step(ctl: Controller, lease: Lease) -> Head:
 
 def wanted(ctl: Controller, lease: Lease) -> bool:
     """Whether the user wants the run to go on now; a pause of his is waited for."""
-    while ctl.store.wish(lease.run) is Wish.PAUSE:
+    while ctl.store.inbox.wish(lease.run) is Wish.PAUSE:
         ctl.clock.sleep(POLL)
-    return ctl.store.wish(lease.run) is not Wish.STOP
+    return ctl.store.inbox.wish(lease.run) is not Wish.STOP
 
 
 def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
     """One fresh model call for `head` and what the gates say of it. Nothing is done or written."""
-    facts = ctl.authority.observe(head)
-    shown = reviewed(adopt(head, facts, ctl.store.messages(head.run, head.heard)), facts, ctl.rules)
+    facts, heard = ctl.authority.observe(head), ctl.store.inbox.messages(head.run, head.heard)
+    shown = reviewed(adopt(head, facts, heard), facts, ctl.rules)
     prompt = render(ctl.rules, shown)
     call = Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
     try:
@@ -138,7 +138,7 @@ def recover(ctl: Controller, lease: Lease) -> Head:
         return conclude(ctl, lease, effect, ctl.executor.resume(effect, seen))
     if may_go_on(head, ctl.rules, _seconds(ctl), ctl.clock.now()):
         return ctl.store.stop(lease, None, ctl.clock.now())
-    return ctl.store.remind(lease, ctl.clock.now())
+    return ctl.store.inbox.remind(lease, ctl.clock.now())
 
 
 def conclude(ctl: Controller, lease: Lease, effect: Effect, outcome: Outcome) -> Head:
@@ -186,7 +186,7 @@ def _due(ctl: Controller, head: Head, facts: Facts) -> JsonObject | None:
     version = ctl.rules.contract.version
     if head.contract < version:
         return {"kind": "amend", "version": version,
-                "text": ctl.store.amendments(head.run, head.contract)}
+                "text": ctl.store.inbox.amendments(head.run, head.contract)}
     return None
 
 

@@ -122,7 +122,7 @@ def test_a_change_that_is_none_is_refused_and_leaves_no_version(
         amend(world, op, target, value)
 
     assert said in str(refused.value)
-    assert world.store.contract(RUN) == 1
+    assert world.store.inbox.contract(RUN) == 1
 
 
 def test_a_version_that_the_user_has_not_signed_stops_the_run() -> None:
@@ -302,5 +302,5 @@ def test_a_pause_is_waited_for_and_a_stop_ends_between_two_steps() -> None:
 
     assert (stopped.spent.steps, stopped.stopped) == (1, None)
     with world.lease() as lease:
-        world.store.grant_wish(lease)
+        world.store.inbox.grant_wish(lease)
     assert world.go(1).spent.steps == 2

@@ -74,7 +74,7 @@ def drive_run(place: Place, fixed: Launch, view: View, walls: Tier | None, *,
             _warn(launch(build(place, fixed, watched, store, sandbox), config.test_command), view)
         view.waiting("taking the lease")
         with held(place, fixed.run, store) as lease:
-            store.grant_wish(lease)
+            store.inbox.grant_wish(lease)
             if not new:
                 _bring_up(place, lease, store)
             tidy.snapshots = House(place, fixed).worktree(lease.worktree)

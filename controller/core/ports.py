@@ -109,6 +109,10 @@ class Store(Protocol):
     the head has moved. Either nothing is written or all of it.
     """
 
+    @property
+    def inbox(self) -> "Inbox":
+        """What people have left for the runs."""
+
     def create(self, launch: Launch, head: Head, baseline: tuple[Evidence, ...],
                origin: JsonObject | None = None) -> None:
         """Record a new run at version 0. Raises StateError when its id is taken.
@@ -127,32 +131,6 @@ class Store(Protocol):
 
     def open_effect(self, run: RunId) -> Effect | None:
         """The effect begun and not yet settled, if a crash left one."""
-
-    def contract(self, run: RunId) -> int:
-        """The newest version of the run's contract. Raises Damaged when one is not signed."""
-
-    def wish(self, run: RunId) -> Wish:
-        """What the user wants of whoever is at work."""
-
-    def grant_wish(self, lease: Lease) -> None:
-        """Forget what he wanted: it is done, or nobody was there to hear it."""
-
-    def amendments(self, run: RunId, since: int) -> str:
-        """What the user has changed in the contract after a version, in words."""
-
-    def attend(self, lease: Lease, now: datetime) -> Head:
-        """Take in what people have answered since: what they declined is the next observation. An
-        answer that is not signed, or too old, is recorded, and the question is open again.
-        """
-
-    def remind(self, lease: Lease, now: datetime) -> Head:
-        """Ask again what was open for too long."""
-
-    def granted(self, run: RunId) -> Call | None:
-        """The call whose parked candidate a person has allowed, if there is one."""
-
-    def messages(self, run: RunId, after: int) -> tuple[Message, ...]:
-        """What the user said since the message `after`."""
 
     def begin(self, lease: Lease, candidate: Candidate, aim: Aim, facts: Facts,
               call: Call | None, closing: Effect | None = None) -> Effect:
@@ -190,6 +168,38 @@ class Store(Protocol):
 
     def stop(self, lease: Lease, stopped: Stopped | None, now: datetime) -> Head:
         """Let the run stand still, or (None) go on after it stood still."""
+
+
+class Inbox(Protocol):
+    """The durable record, as people have written to it. Every method is one transaction; those that
+    take the lease raise LeaseLost as the Store's do.
+    """
+
+    def contract(self, run: RunId) -> int:
+        """The newest version of the run's contract. Raises Damaged when one is not signed."""
+
+    def wish(self, run: RunId) -> Wish:
+        """What the user wants of whoever is at work."""
+
+    def grant_wish(self, lease: Lease) -> None:
+        """Forget what he wanted: it is done, or nobody was there to hear it."""
+
+    def amendments(self, run: RunId, since: int) -> str:
+        """What the user has changed in the contract after a version, in words."""
+
+    def attend(self, lease: Lease, now: datetime) -> Head:
+        """Take in what people have answered since: what they declined is the next observation. An
+        answer that is not signed, or too old, is recorded, and the question is open again.
+        """
+
+    def remind(self, lease: Lease, now: datetime) -> Head:
+        """Ask again what was open for too long."""
+
+    def granted(self, run: RunId) -> Call | None:
+        """The call whose parked candidate a person has allowed, if there is one."""
+
+    def messages(self, run: RunId, after: int) -> tuple[Message, ...]:
+        """What the user said since the message `after`."""
 
 
 class Mailbox(Protocol):

@@ -6,34 +6,30 @@ A write holds the database's one write lock from its first read on, so checking 
 and the head's version, and then writing, is one step.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from controller.core.action import Amend, Commit, EffectClass, Restore, identity, touched
+from controller.core.action import Amend, Commit, Restore, touched
 from controller.core.aim import Aim
-from controller.core.approval import Seal, binding_json, fault
+from controller.core.approval import Seal
 from controller.core.budget import performed, refused, rested
 from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries
-from controller.core.errors import LeaseLost, StaleHead, StateError
+from controller.core.errors import StaleHead, StateError
 from controller.core.facts import Facts
 from controller.core.head import (
     Head,
     Launch,
     Lease,
-    Message,
     Owner,
     RunId,
     Stop,
     Stopped,
-    Wish,
 )
-from controller.core.observation import first_line, whole
+from controller.core.observation import whole
 from controller.core.ports import Alive
 from controller.core.projection import corrected, tree_of
 from controller.core.records import (
-    Binding,
     Call,
     Candidate,
     Effect,
@@ -45,10 +41,12 @@ from controller.core.records import (
     effect_id,
 )
 from controller.core.verdict import Verdict
-from controller.store import calls, contracts, effects, queue, rows
+from controller.store import calls, doubts, effects, queue, rows
+from controller.store.inbox import Inbox
 from controller.store.leases import LEASE, Held
-from controller.store.ledger import ask, keep, note, row_of
+from controller.store.ledger import keep, note, row_of
 from controller.store.tables import RunRow, Tables
+from controller.store.writes import Writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +62,18 @@ class Journal:
     seal: Seal
     written: Callable[[RunId], None] = lambda run: None
 
+    @property
+    def inbox(self) -> Inbox:
+        """What people have left for the runs."""
+        return Inbox(self.tables, self.seal, self._writes)
+
+    @property
+    def _writes(self) -> Writes:
+        return Writes(self.tables, self.written)
+
     def create(self, launch: Launch, head: Head, baseline: tuple[Evidence, ...],
                origin: JsonObject | None = None) -> None:
-        with self._writing(launch.run):
+        with self._writes.writing(launch.run):
             if self.tables.run(launch.run):
                 raise StateError(f"there is a run {launch.run} already")
             self.tables.create_run(RunRow(launch.run, rows.head_json(head)),
@@ -90,56 +97,19 @@ class Journal:
         row = self.tables.effect(run)
         return effects.effect_of(row, self.head(run)) if row else None
 
-    def contract(self, run: RunId) -> int:
-        return contracts.version(self.tables, run)
-
-    def wish(self, run: RunId) -> Wish:
-        return Wish(row_of(self.tables, run).wish)
-
-    def grant_wish(self, lease: Lease) -> None:
-        with self.tables.transaction():
-            self.tables.put_run(replace(self._own(lease), wish=""))
-
-    def amendments(self, run: RunId, since: int) -> str:
-        return contracts.told(self.tables, run, since)
-
-    def attend(self, lease: Lease, now: datetime) -> Head:
-        before = self.head(lease.run)
-        if not any(row.status in ("approved", "declined")
-                   for row in self.tables.confirmations(lease.run)) and (
-                queue.settled(self.tables, before)):
-            return before
-        with self._writing(lease.run):
-            row = self._held(lease, before.version)
-            after = queue.attend(self.tables, self.seal, lease.run, rows.head_of(row.head), now)
-            self._advance(row, after, now)
-        return after
-
-    def remind(self, lease: Lease, now: datetime) -> Head:
-        with self._writing(lease.run):
-            self._own(lease)
-            queue.remind(self.tables, lease.run, now)
-        return self.head(lease.run)
-
-    def granted(self, run: RunId) -> Call | None:
-        return queue.granted(self.tables, run)
-
-    def messages(self, run: RunId, after: int) -> tuple[Message, ...]:
-        return tuple(Message(id, text) for id, text in self.tables.messages(run, after))
-
     def check(self, lease: Lease) -> None:
         """Raise LeaseLost when somebody else has taken the run over."""
-        self._own(lease)
+        self._writes.own(lease)
 
     def renew(self, lease: Lease, now: datetime) -> None:
         with self.tables.transaction():
-            row = self._own(lease)
+            row = self._writes.own(lease)
             self.tables.put_run(replace(row, until=(now + LEASE).isoformat()))
 
     def begin(self, lease: Lease, candidate: Candidate, aim: Aim, facts: Facts,
               call: Call | None, closing: Effect | None = None) -> Effect:
         with self.tables.transaction():
-            row = self._held(lease, candidate.base.version)
+            row = self._writes.held(lease, candidate.base.version)
             found = self.tables.effect(lease.run)
             if found and (closing is None or found["id"] != closing.id):
                 raise StateError(f"run {lease.run} has an open effect; conclude it first")
@@ -155,7 +125,7 @@ class Journal:
                             lease.token, _paths(candidate, facts), call.grant if call else None)
             self.tables.put_effect(lease.run, effects.effect_json(
                 effect, calls.recorded(self.tables, lease.run, call) if call else {}))
-            self._advance(row, head, facts.now)  # as it was shown: the base of the effect
+            self._writes.advance(row, head, facts.now)  # as it was shown: the base of the effect
         return effect
 
     def refuse(self, lease: Lease, head: Head, verdicts: tuple[Verdict, ...], call: Call,
@@ -164,11 +134,11 @@ class Journal:
                                for objection in verdict.objections)
         told = corrected(head, f"Your answer was refused, and nothing happened:\n{objections}")
         after = replace(told, spent=refused(calls.charge(head, call)))
-        with self._writing(lease.run):
-            row = self._held(lease, head.version)
+        with self._writes.writing(lease.run):
+            row = self._writes.held(lease, head.version)
             calls.keep_call(self.tables, call)
             calls.use(self.tables, lease.run, call)
-            self._advance(row, after, now)
+            self._writes.advance(row, after, now)
             note(self.tables, lease.run, "refused", now, {
                 "version": head.version, "step": after.spent.steps,
                 "call": calls.recorded(self.tables, lease.run, call),
@@ -180,14 +150,14 @@ class Journal:
              call: Call, question: Question, now: datetime) -> Head:
         head = candidate.base
         spent = calls.charge(head, call)
-        with self._writing(lease.run):
-            row = self._held(lease, head.version)
+        with self._writes.writing(lease.run):
+            row = self._writes.held(lease, head.version)
             calls.keep_call(self.tables, call)
             recorded = calls.recorded(self.tables, lease.run, call)
             asked = queue.pose(self.tables, lease.run, question, spent.steps, now, call)
             after = replace(queue.parked(head, question, asked), spent=spent)
             after = replace(after, state=queue.shown(self.tables, after))
-            self._advance(row, after, now)
+            self._writes.advance(row, after, now)
             note(self.tables, lease.run, "parked", now, {
                 "version": head.version, "step": spent.steps, "call": recorded,
                 "confirmation": asked, "action": candidate.transition.document["action"],
@@ -201,39 +171,11 @@ class Journal:
             **effects.told_json(effect)})
 
     def find(self, lease: Lease, effect: Effect, remains: Remains, now: datetime) -> Remains:
-        asked = _doubtful(effect)
-        with self._writing(lease.run):
-            head = rows.head_of(self._own(lease).head)
-            external = effect.aim.effect_class is EffectClass.EXTERNAL
-            for row in self.tables.confirmations(lease.run) if external else ():
-                if (row.id == asked and remains.happened is None and row.status in _SAID
-                        and not fault(self.seal, lease.run, row.id, row.body, now)):
-                    remains = _SAID[row.status]
-                    calls.answered(self.tables, lease.run, asked)  # said of what was, and once
-            note(self.tables, lease.run, "found", now, {
-                "version": head.version, "step": head.spent.steps, **effects.told_json(effect),
-                "happened": remains.happened, "text": remains.text})
-        return remains
+        return doubts.find(self._writes, self.seal, lease, effect, remains, now)
 
     def doubt(self, lease: Lease, effect: Effect, outcome: Outcome, state: JsonObject,
               now: datetime) -> Head:
-        asked = _doubtful(effect)
-        stopped = Stopped(Stop.WAITING, f"a person must say whether this happened ({asked}): "
-                          f"{first_line(identity(effect.candidate.transition.action))}")
-        head = self.head(lease.run)
-        after = replace(head, stopped=stopped, state=state)
-        with self._writing(lease.run):
-            row = self._held(lease, after.version)
-            ask(self.tables, lease.run, asked, "unknown", {
-                "summary": first_line(identity(effect.candidate.transition.action)),
-                "binding": binding_json(Binding(
-                    effect.id, after.version, effect.source.tree, "")),
-                "text": outcome.text, "asked": now.isoformat()})
-            self._advance(row, after, now)
-            note(self.tables, lease.run, "unknown", now, {
-                "version": after.version, "step": after.spent.steps, "effect": effect.id,
-                "outcome": {"status": outcome.status.value, "text": outcome.text}})
-        return after
+        return doubts.doubt(self._writes, lease, effect, outcome, state, now)
 
     def commit(self, lease: Lease, step: Step, now: datetime) -> Head:
         base, action = step.effect.candidate.base, step.effect.candidate.transition.action
@@ -245,8 +187,8 @@ class Journal:
                      step.stopped, base.exposed or step.outcome.exposed,
                      action.version if isinstance(action, Amend) else base.contract,
                      step.marks, base.schema)
-        with self._writing(lease.run):
-            row = self._held(lease, base.version)
+        with self._writes.writing(lease.run):
+            row = self._writes.held(lease, base.version)
             effect = self.tables.effect(lease.run)
             if effect is None or effect["id"] != step.effect.id:
                 raise StaleHead(f"effect {step.effect.id} of run {lease.run} is settled already")
@@ -260,7 +202,7 @@ class Journal:
             if isinstance(action, Restore):
                 calls.drop(self.tables, lease.run)
             state = keep(self.tables, canonical(after.state))
-            self._advance(row, after, now)
+            self._writes.advance(row, after, now)
             note(self.tables, lease.run, "committed", now, effects.step_json(
                 step, after, entries(effect["call"]), state))
         return after
@@ -269,13 +211,13 @@ class Journal:
         """Advance the head by one, with its state under another schema; what it was is kept."""
         after = replace(head, version=head.version + 1,
                         schema=digest_bytes(canonical(schema)))
-        with self._writing(lease.run):
-            row = self._held(lease, head.version)
+        with self._writes.writing(lease.run):
+            row = self._writes.held(lease, head.version)
             if self.tables.effect(lease.run):
                 raise StateError(f"run {lease.run} has an open effect; conclude it first")
             keep(self.tables, canonical(schema))
             state = keep(self.tables, canonical(after.state))
-            self._advance(row, after, now)
+            self._writes.advance(row, after, now)
             note(self.tables, lease.run, "migrated", now, {
                 "version": after.version, "step": after.spent.steps, "state": state,
                 "schema_digest": after.schema,
@@ -286,59 +228,24 @@ class Journal:
 
     def miss(self, lease: Lease, reason: str, now: datetime) -> None:
         head = self.head(lease.run)
-        with self._writing(lease.run):
-            self._held(lease, head.version)
+        with self._writes.writing(lease.run):
+            self._writes.held(lease, head.version)
             note(self.tables, lease.run, "unanswered", now, {
                 "version": head.version, "step": head.spent.steps, "reason": reason})
 
     def stop(self, lease: Lease, stopped: Stopped | None, now: datetime) -> Head:
-        with self._writing(lease.run):
+        with self._writes.writing(lease.run):
             head = self.head(lease.run)
             spent = head.spent if stopped else rested(head.spent)
             after = replace(head, stopped=stopped, spent=spent)
             if stopped and stopped.why is Stop.ABORTED:
                 calls.drop(self.tables, lease.run)
-            self._advance(self._held(lease, head.version), after, now)
+            self._writes.advance(self._writes.held(lease, head.version), after, now)
             note(self.tables, lease.run, "stopped" if stopped else "resumed", now, {
                 "version": head.version, "step": spent.steps,
                 "stopped": rows.stopped_json(stopped or head.stopped),
                 "before": rows.stopped_json(head.stopped)})
         return after
-
-    @contextmanager
-    def _writing(self, run: RunId) -> Iterator[None]:
-        with self.tables.transaction():
-            yield
-        self.written(run)
-
-    def _own(self, lease: Lease) -> RunRow:
-        row = row_of(self.tables, lease.run)
-        if row.token != lease.token:
-            holder = f" by {rows.owner_of(row.holder)}" if row.holder else ""
-            raise LeaseLost(f"run {lease.run} was taken over{holder} while we held it; nothing "
-                            "more is written here")
-        return row
-
-    def _held(self, lease: Lease, version: int) -> RunRow:
-        row = self._own(lease)
-        now = row.head["version"]
-        if now != version:
-            raise StaleHead(f"run {lease.run} is at version {now}; this was made for {version}")
-        return row
-
-    def _advance(self, row: RunRow, head: Head, now: datetime) -> None:
-        self.tables.put_run(replace(row, head=rows.head_json(head),
-                                    until=(now + LEASE).isoformat()))
-
-
-_SAID = {"approved": Remains(True, "a person says that it happened"),
-         "declined": Remains(False, "a person says that it did not happen")}
-"""What a person's answer to the question of an unknown outcome means."""
-
-
-def _doubtful(effect: Effect) -> str:
-    """The id of the question whether an effect happened."""
-    return f"u{effect.candidate.base.spent.steps}"
 
 
 def _paths(candidate: Candidate, facts: Facts) -> tuple[str, ...]:

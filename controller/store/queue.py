@@ -12,7 +12,8 @@ from controller.core.canonical import JsonObject, entries, members
 from controller.core.head import Head, RunId, Stop, Stopped
 from controller.core.observation import first_line
 from controller.core.parse import parse
-from controller.core.projection import answered, corrected, subject, told, waiting
+from controller.core.projection import answered as with_answer
+from controller.core.projection import corrected, subject, told, waiting
 from controller.core.records import Call, Question
 from controller.store import effects
 from controller.store.ledger import note
@@ -68,6 +69,11 @@ def parked(head: Head, question: Question, id: str) -> Head:
 def shown(tables: Tables, head: Head) -> JsonObject:
     """The head's state with what waits for a person."""
     return waiting(head.state, _shown(tables, head.run))
+
+
+def answered(tables: Tables, run: RunId) -> bool:
+    """Whether there is an answer that was not taken in, or not used."""
+    return any(row.status in ("approved", "declined") for row in tables.confirmations(run))
 
 
 def settled(tables: Tables, head: Head) -> bool:
@@ -138,7 +144,7 @@ def _taken_in(head: Head, row: ConfirmationRow) -> Head:
     action = parse(entries(row.body["action"]))
     after = corrected(head, f"A person declined your action ({summary}):\n"
                       + (reason or "no reason given; choose another way"))
-    return replace(after, state={**head.state, "confirmations": answered(
+    return replace(after, state={**head.state, "confirmations": with_answer(
         head.state, row.id, action, "declined")})
 
 

@@ -57,6 +57,8 @@ class _Mortal:
         found = getattr(self.inner, name)
         if name == "lease":
             return lambda *args: _Kept(found(*args))
+        if name == "inbox":
+            return _Mortal(found, self.countdown)
         return self._mortal(name, found) if callable(found) else found
 
     def _mortal(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -254,8 +254,8 @@ def messages_are_heard_in_order_and_once(tables: Tables) -> None:
     with tables.transaction():
         first = tables.put_message(RUN, "one", "now")
         tables.put_message(RUN, "two", "now")
-    assert [message.text for message in world.store.messages(RUN, 0)] == ["one", "two"]
-    assert [message.text for message in world.store.messages(RUN, first)] == ["two"]
+    assert [message.text for message in world.store.inbox.messages(RUN, 0)] == ["one", "two"]
+    assert [message.text for message in world.store.inbox.messages(RUN, first)] == ["two"]
 
 
 def _doubted(tables: Tables) -> tuple[World, Lease, Effect]:
