@@ -319,3 +319,15 @@ def test_a_question_of_the_model_is_answered_in_words() -> None:
     world.go(1)
 
     assert "In answer to your question (Which?): The left one" in world.model.prompts[1].volatile
+
+
+def test_nobody_is_asked_more_at_once_than_he_can_answer() -> None:
+    world = World(rules=rules(policy=POLICY, approvals=Approvals("continue", DAY, 0)))
+    for number in range(30):
+        world.model.replies(command(f"write a.py -risky{number}"))
+
+    head = world.go()
+
+    assert len(world.queries.confirmations(RUN)) == 20
+    assert head.stopped is not None
+    assert head.stopped.why is Stop.WAITING

@@ -40,8 +40,8 @@ def notices(record: JsonObject, head: Head, limits: Limits) -> Iterator[Notice]:
         event = _STOPS[head.stopped.why]
         yield _notice(event, f"{event}/{head.version}/{head.stopped.reason}",
                       f"{event}: {head.stopped.reason}", "")
-    elif kind == "parked" or record.get("question"):
-        asked = record.get("confirmation") or record.get("question")
+    elif kind in ("parked", "committed") and record.get("confirmation"):
+        asked = record["confirmation"]
         yield _notice("needs-you", f"needs-you/{asked}/{record['number']}",
                       f"needs you: {asked}", "")
     yield from _near(head, limits)

@@ -104,8 +104,10 @@ def evidence_json(evidence: Evidence) -> JsonObject:
     }
 
 
-def step_json(step: Step, after: Head, call: JsonObject, state: str) -> JsonObject:
-    """What the audit trail keeps of a committed step; `state` is the digest of its state."""
+def step_json(step: Step, after: Head, call: JsonObject, state: str, asked: str) -> JsonObject:
+    """What the audit trail keeps of a committed step; `state` is the digest of its state, `asked`
+    the question that it put before a person.
+    """
     outcome, document = step.outcome, step.effect.candidate.transition.document
     return {
         "version": after.version, "step": after.spent.steps, "effect": step.effect.id,
@@ -126,5 +128,6 @@ def step_json(step: Step, after: Head, call: JsonObject, state: str) -> JsonObje
         "expected": step.effect.aim.expected,
         "grant": step.effect.grant, "state": state, "heard": after.heard,
         "observation": whole(step.observation, step.before),
-        "stopped": stopped_json(step.stopped),
+        "stopped": stopped_json(after.stopped),
+        **({"confirmation": asked} if asked else {}),
     }

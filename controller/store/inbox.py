@@ -50,10 +50,11 @@ class Inbox:
         return after
 
     def remind(self, lease: Lease, now: datetime) -> Head:
-        with self.writes.writing(lease.run):
-            row = self.writes.own(lease)
-            queue.remind(self.tables, lease.run, now)
-        return rows.head_of(row.head)
+        if queue.overdue(self.tables, lease.run, now):
+            with self.writes.writing(lease.run):
+                self.writes.own(lease)
+                queue.remind(self.tables, lease.run, now)
+        return rows.head_of(row_of(self.tables, lease.run).head)
 
     def granted(self, run: RunId) -> Call | None:
         return queue.granted(self.tables, run)

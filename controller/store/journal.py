@@ -155,7 +155,7 @@ class Journal:
             calls.keep_call(self.tables, call)
             recorded = calls.recorded(self.tables, lease.run, call)
             asked = queue.pose(self.tables, lease.run, question, spent.steps, now, call)
-            after = replace(queue.parked(head, question, asked), spent=spent)
+            after = replace(queue.parked(self.tables, head, question, asked), spent=spent)
             after = replace(after, state=queue.shown(self.tables, after))
             self._writes.advance(row, after, now)
             note(self.tables, lease.run, "parked", now, {
@@ -195,16 +195,17 @@ class Journal:
             gone = canonical(step.evicted) if step.evicted else b""
             for data in (step.outcome.output, gone, *(item.output for item in step.evidence)):
                 keep(self.tables, data)
+            asked = ""
             if step.question:
-                queue.pose(self.tables, lease.run, step.question, base.spent.steps, now)
-                after = replace(after, state=queue.shown(self.tables, after))
+                asked = queue.pose(self.tables, lease.run, step.question, base.spent.steps, now)
+                after = queue.asking(self.tables, after, step.question, asked)
             self.tables.put_effect(lease.run, None)
             if isinstance(action, Restore):
                 calls.drop(self.tables, lease.run)
             state = keep(self.tables, canonical(after.state))
             self._writes.advance(row, after, now)
             note(self.tables, lease.run, "committed", now, effects.step_json(
-                step, after, entries(effect["call"]), state))
+                step, after, entries(effect["call"]), state, asked))
         return after
 
     def migrate(self, lease: Lease, head: Head, schema: JsonObject, now: datetime) -> Head:

@@ -87,6 +87,9 @@ class MemoryTables:
     def confirmations(self, run: str) -> tuple[ConfirmationRow, ...]:
         return tuple(row for (of, _), row in self.rows.confirmations.items() if of == run)
 
+    def pending(self, run: str) -> tuple[ConfirmationRow, ...]:
+        return tuple(row for row in self.confirmations(run) if row.status != "used")
+
     def put_confirmation(self, row: ConfirmationRow) -> None:
         self.rows.confirmations[row.run, row.id] = row
 

@@ -6,7 +6,6 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from controller.core.action import identity
 from controller.core.approval import Seal, binding_json, binding_of, expired, fault
 from controller.core.canonical import JsonObject, entries, members
 from controller.core.head import Head, RunId, Stop, Stopped
@@ -22,6 +21,8 @@ from controller.store.tables import ConfirmationRow, Tables
 
 ACTIONS = ("action", "criterion")
 """Kinds of questions about a candidate that waits."""
+
+_MOST = 20  # questions that are open at once
 
 _LETTERS = {"action": "c", "criterion": "c", "question": "q", "change": "r", "conflict": "x"}
 
@@ -43,7 +44,7 @@ def pose(tables: Tables, run: RunId, question: Question, step: int, now: datetim
 
 def attend(tables: Tables, seal: Seal, run: RunId, head: Head, now: datetime) -> Head:
     """The head with what people have answered: each answer is taken in once, and if it counts."""
-    for row in tables.confirmations(run):
+    for row in tables.pending(run):
         if row.status not in ("approved", "declined") or row.body["kind"] == "unknown":
             continue
         why = fault(seal, run, row.id, row.body, now)
@@ -55,15 +56,27 @@ def attend(tables: Tables, seal: Seal, run: RunId, head: Head, now: datetime) ->
     return replace(head, state=shown(tables, head))
 
 
-def parked(head: Head, question: Question, id: str) -> Head:
-    """The head after a candidate was parked: the run waits, or the model is told to go on."""
+def parked(tables: Tables, head: Head, question: Question, id: str) -> Head:
+    """The head after a candidate was parked: the run waits, or the model is told to go on. Nobody
+    is asked more at once than he can answer.
+    """
+    full = len(open_rows(tables, head.run)) >= _MOST
     why = f" ({question.again}, so it is asked again)" if question.again else ""
-    if question.stops:
+    if question.stops or full:
         return replace(head, stopped=Stopped(
             Stop.WAITING, f"a person must answer {id}{why}: {question.summary}"))
     reasons = "\n".join(f"- {reason}" for reason in members(question.body["reasons"]))
     return corrected(head, f"Your action waits for a person as {id} and was not done; your patch "
                      "was not applied. Do other work, or `wait` if there is none:\n" + reasons)
+
+
+def asking(tables: Tables, head: Head, question: Question, id: str) -> Head:
+    """The head after the model has asked a person: as `parked`, but that the step was committed."""
+    after = replace(head, state=shown(tables, head))
+    if head.stopped or len(open_rows(tables, head.run)) < _MOST:
+        return after
+    return replace(after, stopped=Stopped(
+        Stop.WAITING, f"a person must answer {id} and others: {question.summary}"))
 
 
 def shown(tables: Tables, head: Head) -> JsonObject:
@@ -73,7 +86,7 @@ def shown(tables: Tables, head: Head) -> JsonObject:
 
 def answered(tables: Tables, run: RunId) -> bool:
     """Whether there is an answer that was not taken in, or not used."""
-    return any(row.status in ("approved", "declined") for row in tables.confirmations(run))
+    return any(row.status in ("approved", "declined") for row in tables.pending(run))
 
 
 def settled(tables: Tables, head: Head) -> bool:
@@ -81,21 +94,22 @@ def settled(tables: Tables, head: Head) -> bool:
     return shown(tables, head) is head.state
 
 
-def remind(tables: Tables, run: RunId, now: datetime) -> bool:
-    """Open again, for as long as before, what nobody has answered in time; whether there was any.
-    """
-    found = [row for row in tables.confirmations(run)
-             if row.status == "open" and expired(row.body, now)]
-    for row in found:
+def overdue(tables: Tables, run: RunId, now: datetime) -> tuple[ConfirmationRow, ...]:
+    """What nobody has answered in time."""
+    return tuple(row for row in open_rows(tables, run) if expired(row.body, now))
+
+
+def remind(tables: Tables, run: RunId, now: datetime) -> None:
+    """Open again, for as long as before, what nobody has answered in time."""
+    for row in overdue(tables, run, now):
         tables.put_confirmation(replace(row, body={
             **row.body, **_open_for(int_in(row.body["lasts"]), now)}))
         note(tables, run, "asked again", now, {"confirmation": row.id, "text": "it has expired"})
-    return bool(found)
 
 
 def granted(tables: Tables, run: RunId) -> Call | None:
     """The call whose candidate a person has allowed; `attend` has looked at the answer."""
-    for row in tables.confirmations(run):
+    for row in tables.pending(run):
         call = row.body.get("call")
         if row.status == "approved" and row.body["kind"] in ACTIONS and isinstance(call, dict):
             reply = tables.artifact(str(call["reply"]))
@@ -106,7 +120,7 @@ def granted(tables: Tables, run: RunId) -> Call | None:
 
 def open_rows(tables: Tables, run: RunId) -> tuple[ConfirmationRow, ...]:
     """What nobody has answered yet."""
-    return tuple(row for row in tables.confirmations(run) if row.status == "open")
+    return tuple(row for row in tables.pending(run) if row.status == "open")
 
 
 def _open_for(seconds: int, now: datetime) -> JsonObject:
@@ -153,9 +167,3 @@ def _shown(tables: Tables, run: RunId) -> JsonObject:
     return {row.id: {"kind": row.body["kind"], "summary": first_line(str(row.body["summary"])),
                      "step": row.body.get("step", 0), "subject": subject(entries(
                          row.body.get("action")))} for row in open_rows(tables, run)}
-
-
-def named(row: ConfirmationRow) -> str:
-    """What a question is about, in one line."""
-    action = row.body.get("action")
-    return identity(parse(entries(action))) if action else str(row.body["summary"])

@@ -112,8 +112,14 @@ class SqliteTables:
             self.connection.execute(sql.PUT_ARTIFACT, (digest, zlib.compress(data, 1)))
 
     def confirmations(self, run: str) -> tuple[ConfirmationRow, ...]:
+        return self._confirmations(sql.CONFIRMATIONS, run)
+
+    def pending(self, run: str) -> tuple[ConfirmationRow, ...]:
+        return self._confirmations(sql.PENDING, run)
+
+    def _confirmations(self, statement: str, run: str) -> tuple[ConfirmationRow, ...]:
         return tuple(ConfirmationRow(run, id, status, _read(body, run, f"confirmation {id}"))
-                     for run, id, status, body in self._rows(sql.CONFIRMATIONS, (run,)))
+                     for run, id, status, body in self._rows(statement, (run,)))
 
     def put_confirmation(self, row: ConfirmationRow) -> None:
         self.connection.execute(sql.PUT_CONFIRMATION, (row.run, row.id, row.status,

@@ -42,6 +42,9 @@ HAS_ARTIFACT = "SELECT 1 FROM artifact WHERE digest = ?"
 PUT_ARTIFACT = "INSERT INTO artifact (digest, data) VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 CONFIRMATIONS = "SELECT run, id, status, body FROM confirmation WHERE run = ? ORDER BY rowid"
+PENDING = """
+SELECT run, id, status, body FROM confirmation WHERE run = ? AND status <> 'used' ORDER BY rowid
+"""
 PUT_CONFIRMATION = """
 INSERT INTO confirmation (run, id, status, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (run, id) DO UPDATE SET status = excluded.status, body = excluded.body
