@@ -144,7 +144,7 @@ def recover(ctl: Controller, lease: Lease) -> Head:
 def conclude(ctl: Controller, lease: Lease, effect: Effect, outcome: Outcome) -> Head:
     """Weigh the evidence and commit, whether the effect ran just now or before a crash."""
     if outcome.status is Status.UNKNOWN:
-        state = desired(effect.candidate.base.state, effect, outcome, ctl.rules)
+        state = desired(effect.candidate.base.state, effect, outcome.status, ctl.rules)
         return ctl.store.doubt(lease, effect, outcome, state, ctl.clock.now())
     evidence = ctl.authority.attest(effect, outcome)
     if undoes(effect, evidence):
@@ -199,7 +199,8 @@ def _answered(ctl: Controller, lease: Lease, head: Head) -> Head:
     while head.stopped and head.stopped.why is Stop.WAITING:
         ctl.mailbox.collect(lease.run)
         head = ctl.store.head(lease.run)
-        if (ctl.clock.now() - since).total_seconds() >= seconds:
+        if ((ctl.clock.now() - since).total_seconds() >= seconds
+                or ctl.store.inbox.wish(lease.run) is Wish.STOP):
             break
         ctl.clock.sleep(POLL)
     return head

@@ -9,10 +9,9 @@ from typing import cast
 
 import contracts
 from controller.core.canonical import JsonObject, canonical, digest, entries, members
+from controller.core.contract_check import doubts, pattern_fault
 from controller.core.errors import SetupError
-from controller.core.glob import matches_in_any_case
 from controller.core.governed import governed
-from controller.core.path import path_fault
 from controller.core.pointer import pointer
 from controller.core.rules import (
     DUAL,
@@ -27,9 +26,6 @@ from controller.documents import Project, of_documents, schema
 from controller.strict_yaml import Document, load, read
 
 FOLDER = ".agent-contract"
-
-_TOLD = {"text", "source", "owner", "retention", "freshness", "change_policy"}
-"""What every constraint may say, beside what it limits."""
 
 PLACEHOLDER = "Say here in one or two sentences"
 """How the goal begins that `oneshot init` writes when it is told none."""
@@ -93,7 +89,9 @@ def _checked_policy(document: Document) -> JsonObject:
     for kind in ("forbid", "confirm"):
         patterns = entries(document.value.get("commands")).get(kind)
         for index, pattern in enumerate(members(patterns)):
-            _check_pattern(document, pointer("commands", kind, index), str(pattern))
+            fault, path = pattern_fault(str(pattern)), pointer("commands", kind, index)
+            if fault:
+                raise SetupError(f"{document.where(path)}: {path}: {fault}")
     return document.value
 
 
@@ -109,86 +107,9 @@ def _sources(document: Document) -> Callable[[str], str]:
 
 
 def check_contract(document: Document) -> None:
-    """Raise SetupError for what a contract says that no schema can judge: a typed constraint that
-    stands twice (two would not mean one thing), a file that can't be, a limit that is none.
-    """
-    _check_once(document)
-    _check_limits(document)
-    _check_retention(document)
-    for id, criterion in entries(document.value.get("success_criteria")).items():
-        _check_tells(document, id, str(entries(entries(criterion).get("check")).get("shell", "")))
-        file = entries(entries(criterion).get("check")).get("file")
-        fault = (path_fault(file) or _out_of_reach(document, file)
-                 ) if isinstance(file, str) else None
-        if fault:
-            path = pointer("success_criteria", id, "check", "file")
-            raise SetupError(f"{document.where(path)}: {path}: {file!r} {fault}")
-
-
-def _check_once(document: Document) -> None:
-    seen: set[str] = set()
-    for index, item in enumerate(members(document.value.get("constraints"))):
-        for key in entries(item).keys() - _TOLD:
-            path = pointer("constraints", index, key)
-            if key in seen:
-                raise SetupError(f"{document.where(path)}: {path}: stands twice; keep one")
-            seen.add(key)
-
-
-def _check_retention(document: Document) -> None:
-    for field in ("must_remember", "priority_order"):
-        for index, item in enumerate(members(document.value.get(field))):
-            if entries(item).get("retention") == "listed":
-                path = pointer(field, index, "retention")
-                raise SetupError(f"{document.where(path)}: {path}: what stands here stands in every"
-                                 " prompt; leave it out")
-
-
-def _out_of_reach(document: Document, file: str) -> str | None:
-    """Why the contract itself keeps a run from bringing a file about."""
-    for index, item in enumerate(members(document.value.get("constraints"))):
-        globs = tuple(map(str, members(entries(item).get("forbid_paths"))))
-        if matches_in_any_case(file, globs):
-            return (f"is out of reach: constraint-{index + 1} forbids to change it, so nothing that"
-                    " the run does can prove this")
-    return None
-
-
-def _check_limits(document: Document) -> None:
-    """Raise SetupError for typed constraints that no schema can judge."""
-    from datetime import datetime
-
-    for index, item in enumerate(members(document.value.get("constraints"))):
-        for number, text in enumerate(members(entries(item).get("forbid_commands"))):
-            _check_pattern(document, pointer("constraints", index, "forbid_commands", number),
-                           str(text))
-        deadline, path = entries(item).get("deadline"), pointer("constraints", index, "deadline")
-        try:
-            datetime.fromisoformat(str(deadline or "2026-01-05T08:00:00+00:00"))
-        except ValueError as fault:
-            raise SetupError(f"{document.where(path)}: {path}: expected a moment such as "
-                             f"2026-12-02T07:30:00Z: {fault}") from None
-
-
-def _check_pattern(document: Document, path: str, pattern: str) -> None:
-    import re
-
-    try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as fault:
-        raise SetupError(f"{document.where(path)}: {path}: expected a regular expression: {fault}"
-                         ) from None
-
-
-def _check_tells(document: Document, id: str, line: str) -> None:
-    """Raise SetupError for a check that passes whatever it finds."""
-    import re
-
-    hit = re.search(r"(?:\|\||;)\s*(?:true|:|exit 0)\s*$|\|\|\s*(?:true|:)\s|--if-present\b", line)
-    if hit:
-        path = pointer("success_criteria", id, "check", "shell")
-        raise SetupError(f"{document.where(path)}: {path}: {hit[0].strip()!r} lets the check pass "
-                         "whatever it finds; take it out")
+    """Raise SetupError for the first thing that a contract says and no schema can judge."""
+    for fault in doubts(document.value):
+        raise SetupError(f"{document.where(fault.path)}: {fault}")
 
 
 def _skill(folder: Path, root: Path, config: JsonObject, domain: str) -> str:

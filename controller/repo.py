@@ -120,7 +120,7 @@ class Repo:
         told = self.git("cat-file", "--batch-check=%(objectname)",
                         stdin=asked.encode("utf-8", "surrogateescape")).decode(errors="replace")
         ids = [line.split()[-1] if line.endswith(" missing") else line
-               for line in told.splitlines()]
+               for line in told.removesuffix("\n").split("\n")]
         return tuple(old == new for old, new in zip(ids[::2], ids[1::2], strict=True))
 
     def counted(self, old: str, new: str) -> int:

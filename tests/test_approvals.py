@@ -1,7 +1,7 @@
 """What a person agrees to is what is done: once, in time, signed, and nothing else."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -11,11 +11,13 @@ from controller.core.canonical import JsonObject, entries
 from controller.core.config import Approvals
 from controller.core.contract import Contract, Criterion, PersonCheck
 from controller.core.errors import SetupError
-from controller.core.head import RunId, Stop, Stopped
+from controller.core.head import RunId, Stop, Stopped, Wish
 from controller.core.policy import Policy
+from controller.core.records import Effect, Outcome, Status
+from controller.core.terms import contract_of
 from controller.store.people import Desk
 from controller.testing.clock import MORNING
-from controller.testing.world import RUN, SEAL, Letters, World, command, rules
+from controller.testing.world import RUN, SEAL, Letters, World, Wrap, command, document, rules
 
 ASKED = "write app.py -risky"
 POLICY = Policy(confirm_commands=("-risky",))
@@ -213,12 +215,12 @@ def test_a_wait_has_a_limit_and_then_the_run_parks() -> None:
 
 def token(world: World, id: str = "c1") -> str:
     (item,) = [item for item in world.queries.confirmations(RUN) if item["id"] == id]
-    return SEAL.token(RUN, id, item)
+    return SEAL.token(RUN, id, item, "phone")
 
 
 def remote(world: World, word: str, id: str = "c1", run: RunId = RUN) -> str:
-    return world.desk.remote(run, id, word, approve=True, reason="", now=world.clock.now(),
-                             how="phone")
+    return world.desk.remote(run, id, word, way="phone", approve=True, reason="",
+                             now=world.clock.now(), how="phone")
 
 
 def test_a_token_answers_its_question_once() -> None:
@@ -235,7 +237,7 @@ def test_a_token_answers_its_question_once() -> None:
 
 
 def _other_run(world: World, word: str) -> str:
-    return SEAL.token("run-2", "c1", world.queries.confirmations(RUN)[0])
+    return SEAL.token("run-2", "c1", world.queries.confirmations(RUN)[0], "phone")
 
 
 def _other_head(world: World, word: str) -> str:
@@ -252,6 +254,10 @@ def _other_policy(world: World, word: str) -> str:
     return word
 
 
+def _other_way(world: World, word: str) -> str:
+    return SEAL.token(RUN, "c1", world.queries.confirmations(RUN)[0], "forge")
+
+
 def _late(world: World, word: str) -> str:
     world.clock.sleep(DAY + 1)
     return word
@@ -259,8 +265,9 @@ def _late(world: World, word: str) -> str:
 
 @pytest.mark.parametrize("misuse", [
     lambda _, word: "A" * 16, lambda _, word: "", lambda _, word: word[:-1] + "\u00e9",
-    _other_run, _other_head, _other_policy, _late,
-], ids=["wrong", "none", "not-ascii", "another-run", "another-head", "another-policy", "expired"])
+    _other_run, _other_head, _other_policy, _other_way, _late,
+], ids=["wrong", "none", "not-ascii", "another-run", "another-head", "another-policy",
+        "another-way", "expired"])
 def test_a_token_that_is_not_for_this_is_refused_and_recorded(
         misuse: Callable[[World, str], str]) -> None:
     world = asking()
@@ -331,3 +338,101 @@ def test_nobody_is_asked_more_at_once_than_he_can_answer() -> None:
     assert len(world.queries.confirmations(RUN)) == 20
     assert head.stopped is not None
     assert head.stopped.why is Stop.WAITING
+
+
+def test_an_answer_about_one_effect_is_none_about_the_next() -> None:
+    world = World()
+    world.authority.blind = True
+    for _ in range(2):
+        world.model.replies(command("deploy it"))
+    doubting = Wrap(executor=Doubting)
+    world.go(1, doubting)
+    (row,) = world.tables.confirmations(RUN)
+    other = {**row.body, "binding": {**entries(row.body["binding"]), "subject": "another effect"}}
+    with world.tables.transaction():
+        world.tables.put_confirmation(replace(row, body=other))
+    world.desk.decide(RUN, "u1", happened=True, now=MORNING)
+
+    head = world.go()
+
+    assert head.stopped is not None
+    assert head.stopped.why is Stop.WAITING
+    assert world.store.open_effect(RUN) is not None
+
+
+def test_what_a_person_said_meanwhile_is_not_asked_once_more() -> None:
+    world = World()
+    world.authority.blind = True
+    world.model.replies(command("deploy it"))
+    world.model.replies(command("true"))
+    world.go(1, Wrap(executor=Doubting))
+
+    class Deciding:
+        """He decides between two calls of the store."""
+
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "doubt":
+                world.desk.decide(RUN, "u1", happened=True, now=MORNING)
+            return getattr(self.inner, name)
+
+    world.go(wrap=Wrap(store=Deciding))
+    head = world.go(1)
+
+    assert head.version == 2
+    assert [item["status"] for item in world.queries.confirmations(RUN)] == ["used"]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubting:
+    """An executor whose line goes dead."""
+
+    inner: Any
+
+    def perform(self, effect: Effect) -> Outcome:
+        return Outcome(Status.UNKNOWN, "the line went dead", effect.source)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def test_a_stop_is_heard_while_a_run_waits() -> None:
+    world = asking("wait")
+    world.mailbox = Letters([lambda: None, lambda: world.desk.wish(RUN, Wish.STOP, MORNING)])
+
+    world.go()
+
+    assert (world.clock.now() - MORNING).total_seconds() < 60
+
+
+def test_another_answer_does_not_wake_a_run_that_waits_for_this_one() -> None:
+    made = document(locked_requirements=["CSV timestamps are written in UTC"])
+    world = asking("park", contract=contract_of(made))
+    world.document = made
+    world.go()
+    world.desk.say(RUN, "write CSV timestamps in local time instead", MORNING)
+
+    answer(world, "x1", approve=False)
+
+    assert world.head.stopped is not None
+    answer(world)
+    assert world.head.stopped is None
+
+
+def test_an_answer_of_before_answers_were_signed_is_asked_for_again() -> None:
+    world = asking()
+    world.go()
+    (row,) = world.tables.confirmations(RUN)
+    old = {key: value for key, value in row.body.items()
+           if key in ("kind", "summary", "action", "call", "asked")}
+    with world.tables.transaction():
+        world.tables.put_confirmation(replace(row, status="approved", body=old))
+    with world.lease() as lease:
+        world.store.stop(lease, None, MORNING)
+
+    head = world.go()
+
+    assert head.stopped is not None
+    assert "c1 again (it is not signed with your key)" in head.stopped.reason

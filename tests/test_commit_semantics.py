@@ -191,3 +191,14 @@ def test_what_a_refused_step_had_been_shown_is_shown_again_until_a_step_commits(
     assert third.before == ""
     assert shown in world.model.prompts[1].volatile
     assert shown in world.model.prompts[2].volatile
+
+
+def test_the_patch_of_an_action_that_was_undone_never_stands() -> None:
+    world = World(rules=domain(workspace="optimistic"))
+    world.authority.forbidden = "docs.md"
+    world.model.replies(command("write docs.md x"), FACT)
+
+    head = world.step()
+
+    assert head.state["facts"] == {}
+    assert "your patch was not applied" in head.observation

@@ -112,7 +112,13 @@ def test_a_retired_criterion_is_asked_for_no_more() -> None:
     ("retire", "goal", None, "a run without a goal is none"),
     ("amend", "requirement-2", "x", "requirement-2 is fixed for the whole run"),
     ("add", "must_remember", "", "expected at least 1"),
-], ids=["no-item", "no-field", "typo", "no-id", "twice", "last", "goal", "fixed", "empty"])
+    ("add", "constraints", {"forbid_commands": ["("]}, "expected a regular expression"),
+    ("add", "constraints", {"deadline": "2026-13-01T00:00:00Z"}, "month must be in 1..12"),
+    ("add", "success_criteria/x", {"check": {"file": "../x"}}, "'../x'"),
+    ("add", "success_criteria/x", {"check": {"shell": "pytest || true"}}, "lets the check pass"),
+    ("add", "must_remember", 3, "expected a text, or an object"),
+], ids=["no-item", "no-field", "typo", "no-id", "twice", "last", "goal", "fixed", "empty", "regex",
+        "month", "outside", "always", "number"])
 def test_a_change_that_is_none_is_refused_and_leaves_no_version(
         op: str, target: str, value: Any, said: str) -> None:
     world = governing(locked_requirements=["a", {"text": "b", "change_policy": "fixed"}])
@@ -157,6 +163,42 @@ def test_the_model_may_ask_for_a_change_and_a_person_makes_it() -> None:
     assert head.contract == 2
     assert "requirement-1: cents, but for rates" in world.model.prompts[1].stable
     assert "A person has granted this (r1)" in world.model.prompts[1].volatile
+
+
+def test_a_change_request_is_looked_at_again_when_the_contract_has_another_version() -> None:
+    world = governing(locked_requirements=["whole cents"])
+    world.model.replies(request("amend", "requirement-1", value="cents"))
+    world.model.replies(command("true"))
+    world.go()
+    amend(world, "add", "must_remember", "be quick")
+
+    with pytest.raises(SetupError, match="r1 was asked about version 1 of the contract"):
+        world.desk.answer(RUN, "r1", approve=True, reason="", now=MORNING)
+    world.desk.answer(RUN, "r1", approve=True, reason="", now=MORNING)
+
+    assert world.go(1).contract == 3
+
+
+def test_a_change_request_can_always_be_declined() -> None:
+    world = governing(locked_requirements=["whole cents"])
+    world.model.replies(request("retire", "requirement-1"))
+    world.model.replies(command("true"))
+    world.go()
+    amend(world, "add", "must_remember", "be quick")
+
+    world.desk.answer(RUN, "r1", approve=False, reason="", now=MORNING)
+
+    assert world.go(1).contract == 2
+
+
+def test_no_more_is_added_than_a_contract_can_hold() -> None:
+    world = governing()
+    world.open()
+    for number in range(40):
+        amend(world, "add", "must_remember", f"item {number}")
+
+    with pytest.raises(SetupError, match="at most 40 entries, got 41"):
+        amend(world, "add", "must_remember", "one more")
 
 
 def test_a_declined_change_request_leaves_the_contract_and_says_why() -> None:

@@ -5,14 +5,14 @@ from functools import lru_cache
 
 from controller.authorities.git import changed_paths
 from controller.core.action import Edit, EffectClass, Finish, Run
-from controller.core.constraints import Broken, Changed, broken, looks_into, typed
+from controller.core.constraints import Broken, Changed, broken, looks_into, typed, worse
 from controller.core.contract import Constraint
 from controller.core.dependencies import Unreadable, dependencies, is_manifest
 from controller.core.ports import Clock
 from controller.core.records import POSTCONDITION, Effect, Evidence, Finding, Outcome, Status
 from controller.repo import Repo
 
-_LARGEST = 2 * 1024 * 1024  # bytes of a file that is looked into
+_LARGEST = 64 * 1024 * 1024  # bytes of a file that is looked into
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,7 @@ class Constraints:
         if not self.any or tree == before:
             return ()
         found = self._broken(tree)
-        known = set(self._broken(before)) if found and before else set()
-        return tuple(item for item in found if item not in known)
+        return worse(found, self._broken(before)) if found and before else found
 
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
         """What an action did to the worktree, and at a finish every constraint a tree can break."""

@@ -103,7 +103,10 @@ def _stale(repo: Repo, sources: str, tree: str) -> dict[str, str]:
              if "\n" not in str(entries(seen)["path"])}
     if not known:
         return {}
-    same = repo.same([(str(seen["tree"]), tree, str(seen["path"])) for seen in known.values()])
+    try:
+        same = repo.same([(str(seen["tree"]), tree, str(seen["path"])) for seen in known.values()])
+    except (WorldError, ValueError):
+        return dict.fromkeys(known, "its source can't be looked up")  # and no run stops for it
     return {id: why for (id, seen), unchanged in zip(known.items(), same, strict=True)
             if not unchanged and (why := _reads_otherwise(repo, seen, tree))}
 

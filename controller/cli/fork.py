@@ -14,6 +14,7 @@ from controller.core.canonical import JsonObject
 from controller.core.facts import Source
 from controller.core.head import Head, Launch, RunId, Spent
 from controller.core.projection import agreements, as_state, budget
+from controller.core.review import sources
 from controller.documents import of_documents
 from controller.settings import from_environment
 from controller.snapshots import Snapshots
@@ -53,7 +54,8 @@ def _forked(place: Place, run: RunId, point: Point) -> Launch:
                          "budget": budget(Spent(), of_documents(old.documents).rules)}
     head = Head(new.run, 0, state, f"This run begins where run {run} was after step {point.step}.",
                 point.observation, extras=point.snapshot.extras,
-                contract=of_documents(old.documents).rules.contract.version)
+                contract=of_documents(old.documents).rules.contract.version,
+                marks={"sources": sources({}, {}, state, point.snapshot.tree)})
     journal(place).create(new, head, (), {"run": run, "step": point.step,
                                           "version": point.version})
     return new

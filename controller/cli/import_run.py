@@ -49,6 +49,8 @@ def _check_documents(file: Path, bundle: Bundle) -> None:
     """Contract, policy and config must be ones that this version can go on under."""
     try:
         of_documents(bundle.fixed.documents)
+        for version in bundle.contracts:
+            of_documents({**bundle.fixed.documents, "contract": version["document"]})
     except (KeyError, ValueError, TypeError, AssertionError) as fault:
         raise SetupError(f"{file}: its contract, policy or config is not one that this oneshot can "
                          f"go on under: {fault!r}") from fault

@@ -7,7 +7,7 @@ from controller.cli.wiring import build, journal
 from controller.core.canonical import JsonObject, entries
 from controller.core.errors import ModelUnusable, SetupError, WorldError
 from controller.core.head import Head, Launch, Lease, RunId
-from controller.core.migrations import migrated
+from controller.core.migrations import VERSION, migrated, version_of
 from controller.core.projection import tree_of
 from controller.core.records import Prompt, Reply
 from controller.loop import own
@@ -55,7 +55,8 @@ def take_back(place: Place, lease: Lease, point: Point, reason: str) -> Head:
 def state_now(point: Point, fixed: Launch) -> JsonObject:
     """The state of a point under the schema that the run has now."""
     schema = entries(fixed.documents["state_schema"])
-    return migrated(point.state, schema, schema)
+    same = point.state.get(VERSION, 1) == version_of(schema)
+    return migrated(point.state, schema if same else {"$id": schema.get("$id")}, schema)
 
 
 def require(snapshots: Snapshots, point: Point) -> None:

@@ -6,10 +6,20 @@ from typing import cast
 
 import contracts
 from controller.core.action import ChangeRequest
-from controller.core.canonical import JsonObject, JsonValue
+from controller.core.canonical import JsonObject, JsonValue, entries, members
+from controller.core.contract_check import doubts as doubts_of
 from controller.core.faults import faults
-from controller.core.governed import CRITERIA, NAMES, Change, NoSuchChange, changed, find
-from controller.core.pointer import nearest, pointer
+from controller.core.governed import (
+    CRITERIA,
+    NAMES,
+    Change,
+    NoSuchChange,
+    changed,
+    find,
+    items,
+    written,
+)
+from controller.core.pointer import nearest
 from controller.core.strict_json import NotJson, read_object
 from controller.core.verdict import Objection
 
@@ -31,32 +41,38 @@ def value_of(text: str | None) -> JsonValue:
         raise NoSuchChange(f"the value begins like a JSON object and is none: {fault}") from None
 
 
-def misfits(field: str, id: str, value: JsonValue) -> list[Objection]:
-    """Every way in which a value is no item of a field of the contract."""
-    schema = cast("JsonObject", contracts.schema("intent-contract"))  # JSON, as it was parsed
-    criterion: JsonObject = {"check": {"file": "x"}}
-    document: JsonObject = {"goal": "x", CRITERIA: {"x": criterion}}
-    if field == "goal":
-        document["goal"] = value
-    elif field == CRITERIA:
-        document[CRITERIA] = {id: value}
-    else:
-        document[field] = [value]
-    start = "/goal" if field == "goal" else pointer(field, id if field == CRITERIA else 0)
-    return [Objection(fault.path.removeprefix(start), fault.message)
-            for fault in faults(document, schema)]
-
-
 def check(document: JsonObject, change: Change) -> JsonObject:
-    """The contract's next version. Raises NoSuchChange with every reason why there is none."""
-    field, id = target(document, change)
-    if change.op != "retire":
-        found = misfits(field, id, change.value)
-        if _BROKEN.search(json.dumps(change.value, ensure_ascii=False)):
-            found.append(Objection("", "expected whole characters and no NUL"))
-        if found:
-            raise NoSuchChange("; ".join(map(str, found)))
-    return changed(document, change)
+    """The contract's next version. Raises NoSuchChange with every reason why there is none: all of
+    it must be a contract that somebody could have written.
+    """
+    id = target(document, change)[1]
+    if _BROKEN.search(json.dumps(change.value, ensure_ascii=False)):
+        raise NoSuchChange("expected whole characters and no NUL")
+    if change.op != "retire" and not isinstance(change.value, str | dict):
+        raise NoSuchChange("expected a text, or an object with what is typed")
+    new = changed(document, change)
+    known = {item["id"] for _, item in items(document)}
+    mine = id if change.op == "amend" else next(
+        (str(item["id"]) for _, item in items(new) if item["id"] not in known), "")
+    raw = _as_written(new, mine, change.value)
+    schema = cast("JsonObject", contracts.schema("intent-contract"))  # JSON, as it was parsed
+    found = faults(raw, schema) or list(doubts_of(raw))
+    if found:
+        raise NoSuchChange("; ".join(map(str, found)))
+    return new
+
+
+def _as_written(document: JsonObject, mine: str, value: JsonValue) -> JsonObject:
+    """A governed document as a person would have written it, with what is new word for word."""
+    def raw(item: JsonObject) -> JsonValue:
+        own = written(item)
+        return value if item["id"] == mine else own.get("text", "") if set(own) <= {"text"} else own
+
+    made: JsonObject = {"goal": raw(entries(document["goal"])), CRITERIA: {
+        id: raw(entries(item)) for id, item in entries(document[CRITERIA]).items()}}
+    lists = {field: list[JsonValue](map(raw, map(entries, members(document[field]))))
+             for field in NAMES}
+    return {**made, **lists}
 
 
 def target(document: JsonObject, change: Change) -> tuple[str, str]:

@@ -54,16 +54,16 @@ class Seal:
         rest = {name: value for name, value in document.items() if name != "mac"}
         return hmac.compare_digest(str(document.get("mac", "")), self.sign(rest))
 
-    def token(self, run: str, id: str, body: JsonObject) -> str:
-        """The word by which a question is answered from elsewhere: for this one, and once."""
+    def token(self, run: str, id: str, body: JsonObject, way: str) -> str:
+        """The word by which a question is answered from elsewhere: this one, once, by that way."""
         asked: JsonObject = {"token": run, "id": id, "binding": body.get("binding"),
-                             "expires": body.get("expires")}
+                             "expires": body.get("expires"), "way": way}
         return base64.b32encode(bytes.fromhex(self.sign(asked)))[:_TOKEN].decode()
 
-    def admits(self, token: str, run: str, id: str, body: JsonObject) -> bool:
-        """Whether somebody has answered with the question's own token."""
+    def admits(self, token: str, run: str, id: str, body: JsonObject, way: str) -> bool:
+        """Whether somebody has answered with the question's own token, by the way it was sent."""
         given = token.strip().upper().encode("ascii", "replace")
-        return hmac.compare_digest(given, self.token(run, id, body).encode())
+        return hmac.compare_digest(given, self.token(run, id, body, way).encode())
 
 
 def answer(seal: Seal, run: str, id: str, body: JsonObject, *, decision: str, by: str, reason: str,

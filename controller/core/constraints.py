@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import TypeAlias
 
 from controller.core.action import Command
 from controller.core.contract import Constraint
 from controller.core.dependencies import Unreadable, dependencies, is_manifest, line_of
 from controller.core.glob import matches, matches_in_any_case
-from controller.core.imports import falls_under, imports, is_code
+from controller.core.imports import falls_under, imported, is_code
 from controller.core.observation import quoted
 from controller.core.signatures import signatures
 
@@ -34,13 +35,25 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """One thing that a constraint does not allow: which, and where and what in a sentence."""
+    """One thing that a constraint does not allow: which, and where and what in a sentence.
+
+    `key` says what it is, wherever its line has moved to; `much`, of a number, how much it is.
+    """
 
     constraint: str
     message: str
+    key: str = ""
+    much: int = 0
 
     def __str__(self) -> str:
         return f"{self.constraint}: {self.message}"
+
+
+def worse(after: tuple[Broken, ...], before: tuple[Broken, ...]) -> tuple[Broken, ...]:
+    """What is broken now and was not, or not so much: an action is blamed for nothing else."""
+    known = {(item.constraint, item.key): item.much for item in before}
+    return tuple(item for item in after
+                 if item.much > known.get((item.constraint, item.key), -1))
 
 
 def looks_into(constraints: tuple[Constraint, ...], path: str) -> bool:
@@ -52,8 +65,8 @@ def looks_into(constraints: tuple[Constraint, ...], path: str) -> bool:
 
 def broken(constraints: tuple[Constraint, ...], changed: Changed) -> tuple[Broken, ...]:
     """Everything about the change that a constraint does not allow."""
-    return tuple(Broken(item.id, message) for item in constraints
-                 for message in chain.from_iterable(rule(item, changed) for rule in _RULES))
+    return tuple(Broken(item.id, *said) for item in constraints
+                 for said in chain.from_iterable(rule(item, changed) for rule in _RULES))
 
 
 def typed(constraint: Constraint) -> bool:
@@ -72,27 +85,31 @@ def forbidden_command(constraints: tuple[Constraint, ...],
                 yield Broken(item.id, f"the contract forbids this command (it matches {pattern!r})")
 
 
-def _paths(item: Constraint, changed: Changed) -> Iterator[str]:
+Said: TypeAlias = tuple[str, str, int]
+"""A sentence, what it is about, and how much of it there is."""
+
+
+def _paths(item: Constraint, changed: Changed) -> Iterator[Said]:
     for path in sorted(changed.paths):
         if matches_in_any_case(path, item.forbid_paths):
-            yield f"the contract forbids to change {quoted(path)}; leave it as it is"
+            yield (f"the contract forbids to change {quoted(path)}; leave it as it is", path, 0)
 
 
-def _files(item: Constraint, changed: Changed) -> Iterator[str]:
+def _files(item: Constraint, changed: Changed) -> Iterator[Said]:
     count = len(changed.paths)
     if item.max_files is not None and count > item.max_files:
         named = ", ".join(map(quoted, sorted(changed.paths)[:_NAMED]))
         yield (f"{count} files would differ from the base, the contract allows {item.max_files}: "
-               f"{named}")
+               f"{named}", "files", count)
 
 
-def _lines(item: Constraint, changed: Changed) -> Iterator[str]:
+def _lines(item: Constraint, changed: Changed) -> Iterator[Said]:
     if item.max_lines is not None and changed.lines > item.max_lines:
         yield (f"{changed.lines} lines would be added and removed, the contract allows "
-               f"{item.max_lines}")
+               f"{item.max_lines}", "lines", changed.lines)
 
 
-def _dependencies(item: Constraint, changed: Changed) -> Iterator[str]:
+def _dependencies(item: Constraint, changed: Changed) -> Iterator[Said]:
     if not item.no_new_dependencies:
         return
     for path, (_, text) in sorted(changed.texts.items()):
@@ -101,39 +118,43 @@ def _dependencies(item: Constraint, changed: Changed) -> Iterator[str]:
         try:
             new = dependencies(path, text) - changed.known
         except Unreadable as fault:
-            yield f"{quoted(path)}:1: {fault}; so nobody can tell what it depends on"
+            yield f"{quoted(path)}:1: {fault}; so nobody can tell what it depends on", path, 0
             continue
         for name in sorted(new):
             yield (f"{quoted(path)}:{line_of(name, text)}: {name} is a new dependency; do without, "
-                   "or file a change_request")
+                   "or file a change_request", f"{path} {name}", 0)
 
 
-def _imports(item: Constraint, changed: Changed) -> Iterator[str]:
+def _imports(item: Constraint, changed: Changed) -> Iterator[Said]:
     for path, (old, text) in sorted(changed.texts.items()) if item.forbid_imports else ():
-        before = {module for line in (old or "").splitlines() for module in imports(path, line)}
-        for number, line in enumerate((text or "").splitlines(), 1):
-            for module in imports(path, line):
-                if module not in before and any(
-                        falls_under(module, name) for name in item.forbid_imports):
-                    yield f"{quoted(path)}:{number}: imports {module}, which the contract forbids"
+        before = {module for module, _ in imported(path, old or "")}
+        for module, number in imported(path, text or ""):
+            if module not in before and any(
+                    falls_under(module, name) for name in item.forbid_imports):
+                yield (f"{quoted(path)}:{number}: imports {module}, which the contract forbids",
+                       f"{path} {module}", 0)
 
 
-def _signatures(item: Constraint, changed: Changed) -> Iterator[str]:
+def _signatures(item: Constraint, changed: Changed) -> Iterator[Said]:
     for path, (old, new) in sorted(changed.texts.items()):
         if old is None or not path.endswith((".py", ".pyi")) or not matches(path, item.public_api):
             continue
+        package = path.endswith(("__init__.py", "__init__.pyi"))
         try:
-            was, now = signatures(old), signatures(new or "")
-        except (SyntaxError, ValueError) as fault:
-            yield f"{quoted(path)}:{getattr(fault, 'lineno', 1) or 1}: is no Python: {fault}"
+            was, now = signatures(old, package=package), signatures(new or "", package=package)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
+            yield (f"{quoted(path)}:{getattr(fault, 'lineno', 1) or 1}: is no Python: {fault}",
+                   path, 0)
             continue
         for name, (before, line) in was.items():
             after = now.get(name)
             if after is None:
-                yield f"{quoted(path)}:{line}: the public {name} is gone; it was `{before}`"
+                yield (f"{quoted(path)}:{line}: the public {name} is gone; it was `{before}`",
+                       f"{path} {name}", 0)
             elif after[0] != before:
-                yield f"{quoted(path)}:{after[1]}: the public `{before}` has become `{after[0]}`"
+                yield (f"{quoted(path)}:{after[1]}: the public `{before}` has become `{after[0]}`",
+                       f"{path} {name}", 0)
 
 
-_RULES: tuple[Callable[[Constraint, Changed], Iterator[str]], ...] = (
+_RULES: tuple[Callable[[Constraint, Changed], Iterator[Said]], ...] = (
     _paths, _files, _lines, _dependencies, _imports, _signatures)

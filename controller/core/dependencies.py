@@ -17,6 +17,11 @@ _PACKAGE = ("dependencies", "devDependencies", "peerDependencies", "optionalDepe
             "bundledDependencies", "bundleDependencies")
 
 
+_ODD = (ValueError, TypeError, AttributeError, LookupError, SyntaxError, RecursionError,
+        MemoryError)
+"""What reading a file raises that somebody has made up."""
+
+
 class Unreadable(ValueError):
     """A manifest that can't be read tells nothing about what it depends on."""
 
@@ -35,7 +40,7 @@ def dependencies(path: str, text: str) -> frozenset[str]:
     reader = _reader(path)
     try:
         return frozenset(reader(text)) if reader else frozenset()
-    except (ValueError, TypeError, AttributeError, RecursionError, SyntaxError) as fault:
+    except _ODD as fault:
         raise Unreadable(f"{path} can't be read: {fault}") from None
 
 
@@ -54,8 +59,13 @@ def _reader(path: str) -> Callable[[str], Iterable[str]] | None:
 
 
 def _named(line: str) -> Iterator[str]:
-    """The name in a PEP 508 requirement, as PEP 503 has it."""
-    hit = _PIP.match(line)
+    """The name in a PEP 508 requirement, as PEP 503 has it, and where else than from a registry it
+    comes from.
+    """
+    place = re.search(r"\S+://\S+", line)
+    if place:
+        yield place[0]
+    hit = None if place and place.start() == len(line) - len(line.lstrip()) else _PIP.match(line)
     if hit:
         yield re.sub(r"[-_.]+", "-", hit[1]).lower()
 
@@ -135,7 +145,11 @@ def _locked(text: str) -> Iterator[str]:
 def _package_json(text: str) -> Iterator[str]:
     whole = json.loads(text)
     for key in _PACKAGE:
-        yield from whole.get(key, ())
+        table = whole.get(key, ())
+        yield from table
+        if isinstance(table, dict):  # another package under the name, or one from elsewhere
+            yield from (f"{name}@{where}" for name, where in table.items()
+                        if re.search(r"[:/]", str(where)))
 
 
 def _package_lock(text: str) -> Iterator[str]:
@@ -165,6 +179,9 @@ def _cargo(text: str) -> Iterator[str]:
     for name, entry in ((name, entry) for table in tables for key in _TABLES
                         for name, entry in table.get(key, {}).items()):
         yield str(entry.get("package", name) if isinstance(entry, dict) else name).lower()
+        if isinstance(entry, dict):
+            yield from (f"{name}@{entry[key]}" for key in ("git", "path", "registry")
+                        if key in entry)
 
 
 def _go_mod(text: str) -> Iterator[str]:
@@ -179,7 +196,7 @@ def _go_sum(text: str) -> Iterator[str]:
 
 
 _READERS: tuple[tuple[tuple[str, ...], Callable[[str], Iterable[str]]], ...] = (
-    (("requirements*.txt", "constraints*.txt", "requirements*.in", "requirements/**"),
+    (("*requirements*.txt", "*constraints*.txt", "*requirements*.in", "requirements/**"),
      _requirements),
     (("pyproject.toml",), _pyproject), (("setup.cfg",), _setup_cfg), (("setup.py",), _setup_py),
     (("Pipfile",), _pipfile), (("poetry.lock", "uv.lock", "pdm.lock", "Cargo.lock"), _locked),

@@ -1,5 +1,6 @@
-"""Which modules a line of source code imports: Python, JavaScript, TypeScript, Go, Rust."""
+"""Which modules source code imports: Python, JavaScript, TypeScript, Go, Rust."""
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -24,15 +25,46 @@ def is_code(path: str) -> bool:
     return _ending(path) in _LANGUAGES
 
 
-def imports(path: str, line: str) -> Iterator[str]:
-    """The modules that one line of a file imports.
+def imported(path: str, text: str) -> Iterator[tuple[str, int]]:
+    """(module, line) of everything that a file imports. Python is parsed, wherever in a line an
+    import stands; what is no Python, and other languages, are read line by line.
 
-    >>> list(imports("a.py", "import os.path, requests as r"))
-    ['os.path', 'requests']
-    >>> list(imports("a.ts", "import { x } from 'lodash/fp'"))
-    ['lodash/fp']
+    >>> list(imported("a.py", "if True: import os.path, requests as r"))
+    [('os.path', 1), ('requests', 1)]
+    >>> list(imported("a.ts", "import { x } from 'lodash/fp'"))
+    [('lodash/fp', 1)]
     """
     ending = _ending(path)
+    if ending in (".py", ".pyi"):
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass
+        else:
+            yield from _parsed(tree)
+            return
+    for number, line in enumerate(text.splitlines(), 1):
+        for module in _in_line(ending, line):
+            yield module, number
+
+
+def _parsed(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from ((alias.name, node.lineno) for alias in names)
+            case ast.ImportFrom(module=str(module), level=0, names=names):
+                yield module, node.lineno
+                yield from ((f"{module}.{alias.name}", node.lineno) for alias in names)
+            case ast.Call(func=ast.Name(id="__import__" | "import_module")
+                          | ast.Attribute(attr="import_module" | "__import__"),
+                          args=[ast.Constant(value=str(module)), *_]):
+                yield module, node.lineno
+            case _:
+                pass
+
+
+def _in_line(ending: str, line: str) -> Iterator[str]:
     for pattern in _LANGUAGES.get(ending, ()):
         yield from pattern.findall(line)
     if ending in (".py", ".pyi"):

@@ -56,8 +56,10 @@ def _after(news: str, text: str) -> str:
 
 
 def project(state: JsonObject, effect: Effect, outcome: Outcome,
-            evidence: tuple[Evidence, ...], rules: Rules) -> JsonObject:
-    """`state` with every field of the controller's brought up to date after an effect."""
+            evidence: tuple[Evidence, ...], rules: Rules, gone: JsonObject) -> JsonObject:
+    """`state` with every field of the controller's brought up to date after an effect; `gone` is
+    what has left it with this step.
+    """
     action = effect.candidate.transition.action
     after: JsonObject = {
         **state,
@@ -67,7 +69,7 @@ def project(state: JsonObject, effect: Effect, outcome: Outcome,
         "recent": _recent(state, effect, outcome, rules),
         "budget": budget(effect.candidate.base.spent, rules),
     }
-    after = {**after, **_evicted(after, effect)}
+    after = {**after, **_evicted(after, gone)}
     if isinstance(action, Run) or (isinstance(action, Edit) and action.check):
         after["runtime_evidence"] = _runtime(action, outcome)
     if effect.grant and outcome.status is Status.DONE:
@@ -89,7 +91,7 @@ def answered(state: JsonObject, grant: str, action: Action, answer: str,
 
     `agreed` has the `paths` that were agreed to and the `tree` in which they are as agreed.
     """
-    known = sorted(entries(state.get("confirmations")).items(), key=lambda item: int(item[0][1:]))
+    known = sorted(entries(state.get("confirmations")).items(), key=lambda item: _order(item[0]))
     return {**dict(known[-_CONFIRMATIONS + 1:]),
             grant: {"action": first_line(identity(action)), "answer": answer, **(agreed or {})}}
 
@@ -106,10 +108,15 @@ def waiting(state: JsonObject, shown: JsonObject) -> JsonObject:
     return {**state, "waiting": dict(list(shown.items())[-_CONFIRMATIONS:])}
 
 
+def _order(id: str) -> tuple[int, ...]:
+    """The order in which questions were asked: c7, c7-2, c10."""
+    return tuple(int(number) for number in id[1:].split("-"))
+
+
 def agreements(state: JsonObject) -> tuple[tuple[str, frozenset[str]], ...]:
     """(tree, paths) of every answer by which a person agreed to changes of files, newest first."""
     given = entries(state.get("confirmations"))
-    newest = sorted(given, key=lambda id: (len(id), id), reverse=True)
+    newest = sorted(given, key=_order, reverse=True)
     answers = [entries(given[id]) for id in newest]
     return tuple((str(answer["tree"]), frozenset(map(str, members(answer.get("paths")))))
                  for answer in answers if answer.get("answer") == "approved")
@@ -133,9 +140,8 @@ def tree_of(state: JsonObject) -> str:
     return tree if isinstance(tree, str) else ""
 
 
-def _evicted(state: JsonObject, effect: Effect) -> JsonObject:
+def _evicted(state: JsonObject, gone: JsonObject) -> JsonObject:
     """Σ's `evicted`, with what made way in this step and where it is kept."""
-    gone = effect.candidate.evicted
     if not gone or "evicted" not in state:
         return {}
     known = dict(entries(state["evicted"]))

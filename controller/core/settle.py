@@ -34,30 +34,31 @@ def settle(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...], rul
     else:
         shown = corrected(base, _why(effect, outcome, evidence, rules))
         state, text, before = base.state, shown.observation, shown.before
-    kept = done_so or rules.semantics(effect.aim.effect_class) == OPTIMISTIC
-    if kept and not done_so:
-        state = effect.candidate.state
+    kept = done_so or (rules.semantics(effect.aim.effect_class) == OPTIMISTIC
+                       and not undoes(effect, evidence))
+    gone = effect.candidate.evicted if kept else {}
+    after = project(effect.candidate.state if kept else state, effect, outcome, evidence, rules,
+                    gone)
+    status = Status.FAILED if broken else outcome.status
     done = None if broken else _finished(effect, outcome, evidence, rules)
     stopped = None if question and not question.stops else outcome.stopped
-    return Step(effect, outcome, evidence,
-                desired(project(state, effect, outcome, evidence, rules), effect, outcome, rules),
-                text, before, stopped or done, question=question,
-                marks=_marks(effect, rules) if kept else base.marks,
-                evicted=effect.candidate.evicted if kept else {})
+    return Step(effect, outcome, evidence, desired(after, effect, status, rules), text, before,
+                stopped or done, question=question, evicted=gone,
+                marks=_marks(effect, rules) if kept else base.marks)
 
 
-def desired(state: JsonObject, effect: Effect, outcome: Outcome, rules: Rules) -> JsonObject:
+def desired(state: JsonObject, effect: Effect, status: Status, rules: Rules) -> JsonObject:
     """The state with what an action was to bring about beside what is confirmed: commit semantics
     `dual`, where nothing that happens elsewhere is taken for so before an authority says it.
     """
     dual = rules.semantics(effect.aim.effect_class) == DUAL
     if not dual or rules.owners.get("desired") != CONTROLLER:
         return state
-    if outcome.status is Status.DONE:
+    if status is Status.DONE:
         return {**state, "desired": {}}
     transition = effect.candidate.transition
     return {**state, "desired": {
-        "action": first_line(identity(transition.action)), "outcome": outcome.status.value,
+        "action": first_line(identity(transition.action)), "outcome": status.value,
         "patch": canonical(transition.patch).decode()[:1000]}}
 
 
@@ -102,7 +103,8 @@ def _restored(effect: Effect, outcome: Outcome, action: Restore) -> Step:
     state: JsonObject = {**action.state, "source_authority": as_state(outcome.source),
                          "budget": effect.candidate.base.state.get("budget")}
     return Step(effect, outcome, (), state, outcome.text, action.observation, heard=action.heard,
-                marks=effect.candidate.base.marks)
+                marks={"ages": entries(effect.candidate.base.marks.get("ages")),
+                       "sources": sources({}, {}, state, action.tree)})
 
 
 def _told(outcome: Outcome, evidence: tuple[Evidence, ...]) -> str:

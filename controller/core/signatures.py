@@ -4,8 +4,9 @@ import ast
 from collections.abc import Iterator
 
 
-def signatures(text: str) -> dict[str, tuple[str, int]]:
-    """Name -> (signature, line) of everything public: functions, classes, methods, constants.
+def signatures(text: str, *, package: bool = False) -> dict[str, tuple[str, int]]:
+    """Name -> (signature, line) of everything public: functions, classes, methods, constants. Of a
+    `package` (its __init__.py) also what it imports from within itself.
 
     Raises SyntaxError (or ValueError) when the file is no Python.
 
@@ -13,7 +14,14 @@ def signatures(text: str) -> dict[str, tuple[str, int]]:
     {'f': 'def f(a, b=1)'}
     """
     tree = ast.parse(text)
-    return dict(_members(tree.body, ""))
+    found = dict(_members(tree.body, ""))
+    for node in tree.body if package else ():
+        if isinstance(node, ast.ImportFrom) and node.level:
+            for alias in node.names:
+                name = alias.asname or alias.name
+                if _public(name):
+                    found[name] = (f"{name}, from within", node.lineno)
+    return found
 
 
 def _members(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, tuple[str, int]]]:
@@ -38,9 +46,13 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     return f"{ways}{kind} {node.name}({ast.unparse(node.args)}){returned}"
 
 
-def _names(node: ast.stmt, prefix: str) -> Iterator[tuple[str, tuple[str, int]]]:
+def _names(
+        node: ast.stmt, prefix: str) -> Iterator[tuple[str, tuple[str, int]]]:
     """What a statement names for others to use."""
     match node:
+        case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List() | ast.Tuple() as listed):
+            yield from ((f"__all__ {item.value!r}", (f"{item.value!r} in __all__", item.lineno))
+                        for item in listed.elts if isinstance(item, ast.Constant))
         case ast.Assign(targets=targets):
             for target in targets:
                 yield from _assigned(target, prefix, "")

@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from controller.core.path import path_fault
+
 _ARTIFACT = re.compile(r"artifact:([0-9a-f]{8,64})")
 _STEP = re.compile(r"step:([0-9]{1,9})")
 _LINE = re.compile(r"([^\s:][^:\n]*):([0-9]{1,7})(?:-[0-9]{1,7})?(?:@([0-9a-f]{7,64}))?")
@@ -43,7 +45,8 @@ def pointed(text: str) -> Pointer | None:
 
     >>> pointed("src/app.py:12@0123abc")
     InFile(path='src/app.py', line=12, tree='0123abc')
-    >>> pointed("pytest said so")
+    >>> pointed("pytest said so"), pointed("../x:1")
+    (None, None)
     """
     text = text.strip()
     if hit := _ARTIFACT.fullmatch(text):
@@ -51,5 +54,7 @@ def pointed(text: str) -> Pointer | None:
     if hit := _STEP.fullmatch(text):
         return InStep(int(hit[1]))
     if hit := _LINE.fullmatch(text):
-        return InFile(hit[1].removeprefix("./"), int(hit[2]), hit[3] or "")
+        path = hit[1].removeprefix("./")
+        if path.isprintable() and path_fault(path) is None:
+            return InFile(path, int(hit[2]), hit[3] or "")
     return None

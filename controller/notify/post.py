@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from controller.core.approval import Seal
-from controller.core.canonical import JsonObject, JsonValue
+from controller.core.canonical import JsonValue
 from controller.core.config import Limits
 from controller.core.errors import SetupError
 from controller.core.head import RunId
@@ -26,7 +26,9 @@ _KEPT = 200  # keys that are remembered
 
 @dataclass(slots=True)
 class Post:
-    """Tells people by every route, and takes their answers. `told` keeps what was told when."""
+    """Tells people by every route, and takes their answers. `told` is the file of what was told;
+    where there is none yet, everything up to record `seen` was before there was somebody to tell.
+    """
 
     queries: Queries
     desk: Desk
@@ -37,66 +39,80 @@ class Post:
     told: Path
     warn: Callable[[str], None]
     seen: int = 0
-    waiting: list[Answer] = field(default_factory=list)
+    waiting: list[tuple[str, Answer]] = field(default_factory=list)
 
     def written(self, run: RunId) -> None:
-        """Tell what is new in the record."""
+        """Tell what is new in the record; what was told is known to the next process as well."""
         if not self.routes:
             return
-        for record in self.queries.audit(run, self.seen):
-            self.seen = int(str(record["number"]))
+        known = self._known()
+        for record in self.queries.audit(run, known.seen):
             head = self.queries.head(run)
             for notice in notices(record, head, self.limits):
-                if self._is_new(notice):
-                    self._send(document(notice, head, self.queries.launch(run).goal,
-                                        self._questions(run)))
+                if self._is_new(notice, known) and self._sent(run, notice):
+                    known.at[notice.key] = self.clock.now().isoformat()
+            known.seen = int(str(record["number"]))
+        self._remember(known)
 
     def collect(self, run: RunId) -> None:
         """Take in what has come: by the way in which a notice went out, or since then."""
         for route in self.routes:
             try:
-                self.waiting += route.poll()
+                self.waiting += [(route.name, answer) for answer in route.poll()]
             except Unreachable as fault:
                 self.warn(f"note: no answers can be asked for: {fault}")
         answers, self.waiting = self.waiting, []
-        for answer in answers:
-            why = self._taken(run, answer)
+        for way, answer in answers:
+            why = self._taken(run, way, answer)
             if why:
                 self.warn(f"note: an answer to {answer.id} ({answer.how}) counts for nothing: "
                           f"{why}")
 
-    def _taken(self, run: RunId, answer: Answer) -> str:
+    def _taken(self, run: RunId, way: str, answer: Answer) -> str:
         try:
-            return self.desk.remote(run, answer.id, answer.token, approve=answer.approve,
+            return self.desk.remote(run, answer.id, answer.token, way=way, approve=answer.approve,
                                     reason=answer.reason, now=self.clock.now(), how=answer.how)
         except SetupError as fault:
             return str(fault)
 
-    def _questions(self, run: RunId) -> list[JsonValue]:
-        return [question(item, self.seal.token(run, str(item["id"]), item))
+    def _sent(self, run: RunId, notice: Notice) -> bool:
+        """Whether some route has taken the notice."""
+        head, goal, taken = self.queries.head(run), self.queries.launch(run).goal, False
+        for route in self.routes:
+            told = document(notice, head, goal, self._questions(run, route.name))
+            try:
+                self.waiting += [(route.name, answer) for answer in route.send(told)]
+                taken = True
+            except Unreachable as fault:
+                self.warn(f"note: {notice.title}: could not be told: {fault}")
+        return taken
+
+    def _questions(self, run: RunId, way: str) -> list[JsonValue]:
+        return [question(item, self.seal.token(run, str(item["id"]), item, way))
                 for item in self.queries.confirmations(run) if item["status"] == "open"]
 
-    def _send(self, notice: JsonObject) -> None:
-        for route in self.routes:
-            try:
-                self.waiting += route.send(notice)
-            except Unreachable as fault:
-                self.warn(f"note: {notice['title']}: could not be told: {fault}")
+    def _is_new(self, notice: Notice, known: "_Known") -> bool:
+        last = known.at.get(notice.key)
+        return not last or self.clock.now() - datetime.fromisoformat(last) >= _FOLDED
 
-    def _is_new(self, notice: Notice) -> bool:
-        known, now = self._known(), self.clock.now()
-        last = known.get(notice.key)
-        if last and now - datetime.fromisoformat(last) < _FOLDED:
-            return False
-        kept = dict(list(known.items())[-_KEPT:]) | {notice.key: now.isoformat()}
-        beside = self.told.with_suffix(".tmp")
-        beside.write_text(json.dumps(kept), "utf-8")
-        beside.replace(self.told)
-        return True
-
-    def _known(self) -> dict[str, str]:
+    def _known(self) -> "_Known":
         try:
             found = json.loads(self.told.read_text("utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return {str(key): str(at) for key, at in found.items()} if isinstance(found, dict) else {}
+            return _Known(int(found["seen"]), {str(key): str(at)
+                                               for key, at in found["at"].items()})
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return _Known(self.seen, {})
+
+    def _remember(self, known: "_Known") -> None:
+        kept = dict(list(known.at.items())[-_KEPT:])
+        beside = self.told.with_suffix(".tmp")
+        beside.write_text(json.dumps({"seen": known.seen, "at": kept}), "utf-8")
+        beside.replace(self.told)
+
+
+@dataclass(slots=True)
+class _Known:
+    """How far the record was told of, and which notice when."""
+
+    seen: int
+    at: dict[str, str]

@@ -19,7 +19,9 @@ from controller.notify.replies import Answer, in_json, in_text
 from controller.process import capture
 
 _SECONDS = 10.0
-_MOST = 256 * 1024  # bytes of a response that are read
+_PAGE = 100  # comments
+
+_MOST = 1024 * 1024  # bytes of a response that are read
 
 
 class Unreachable(Exception):
@@ -27,7 +29,10 @@ class Unreachable(Exception):
 
 
 class Route(Protocol):
-    """One way to a person."""
+    """One way to a person. A token is good for the way by which it was sent, which has a `name`."""
+
+    @property
+    def name(self) -> str: ...
 
     def send(self, notice: JsonObject) -> tuple[Answer, ...]:
         """Tell him; what comes back at once. Raises Unreachable."""
@@ -43,6 +48,7 @@ class CommandRoute:
     argv: tuple[str, ...]
     folder: Path
     env: dict[str, str] = field(repr=False)
+    name: str = "command"
 
     def send(self, notice: JsonObject) -> tuple[Answer, ...]:
         try:
@@ -64,6 +70,7 @@ class Webhook:
 
     url: str
     secret: str = field(default="", repr=False)
+    name: str = "webhook"
 
     def send(self, notice: JsonObject) -> tuple[Answer, ...]:
         body = canonical(notice)
@@ -90,6 +97,7 @@ class Ntfy:
     replies: str = ""
     token: str = field(default="", repr=False)
     since: str = "12h"
+    name: str = "ntfy"
 
     def send(self, notice: JsonObject) -> tuple[Answer, ...]:
         asked = [entries(item) for item in members(notice["questions"])] if self.replies else []
@@ -133,6 +141,8 @@ class Forge:
     people: tuple[str, ...]
     token: str = field(default="", repr=False)
     last: int = 0
+    page: int = 1
+    name: str = "comment"
 
     def send(self, notice: JsonObject) -> tuple[Answer, ...]:
         lines = [f"**{notice['title']}**", str(notice["message"])]
@@ -146,17 +156,17 @@ class Forge:
 
     def poll(self) -> tuple[Answer, ...]:
         found: list[Answer] = []
-        listed = _listed(_asked(f"{self._address}?per_page=100&sort=created&direction=desc", None,
-                                self._headers()))
-        newest = sorted(listed, key=lambda comment: _number(comment.get("id")))
-        for comment in newest:
-            if _number(comment.get("id")) <= self.last:
-                continue
-            self.last = _number(comment.get("id"))
-            who = str(entries(comment.get("user")).get("login", ""))
-            if who in self.people:
-                found += in_text(str(comment.get("body", "")), f"comment of {who}")
-        return tuple(found)
+        while True:  # oldest first; the page that was not full is asked for again next time
+            listed = _listed(_asked(f"{self._address}?per_page={_PAGE}&page={self.page}", None,
+                                    self._headers()))
+            for comment in listed:
+                who, id = str(entries(comment.get("user")).get("login", "")), comment.get("id")
+                if _number(id) > self.last and who in self.people:
+                    found += in_text(str(comment.get("body", "")), f"comment of {who}")
+                self.last = max(self.last, _number(id))
+            if len(listed) < _PAGE:
+                return tuple(found)
+            self.page += 1
 
     @property
     def _address(self) -> str:
@@ -172,6 +182,7 @@ class Apprise:
     """Whatever apprise reaches (the extra `notify`). Nothing comes back that way."""
 
     urls: tuple[str, ...] = field(repr=False)
+    name: str = "apprise"
 
     def send(self, notice: JsonObject) -> tuple[Answer, ...]:
         try:

@@ -8,6 +8,7 @@ from controller.core.canonical import JsonObject, entries
 from controller.core.errors import Damaged, SetupError
 from controller.core.governed import Change, NoSuchChange, differences
 from controller.core.head import RunId
+from controller.documents import of_documents
 from controller.store.ledger import note
 from controller.store.rows import int_in
 from controller.store.tables import Tables
@@ -63,6 +64,9 @@ def amend(tables: Tables, seal: Seal, run: RunId, change: Change, by: str) -> in
         new = check(old, change)
     except NoSuchChange as fault:
         raise SetupError(str(fault)) from None
+    documents = entries((tables.launch(run) or {}).get("documents"))
+    if "policy" in documents:
+        of_documents({**documents, "contract": new})  # raises when it fits into no prompt
     number = int_in(new["version"])
     body: JsonObject = {"run": run, "version": number, "document": new, "by": by,
                         "op": change.op, "target": change.target, "at": change.at.isoformat(),

@@ -200,6 +200,7 @@ class Journal:
                 asked = queue.pose(self.tables, lease.run, step.question, base.spent.steps, now)
                 after = queue.asking(self.tables, after, step.question, asked)
             self.tables.put_effect(lease.run, None)
+            doubts.settled(self.tables, step.effect)
             if isinstance(action, Restore):
                 calls.drop(self.tables, lease.run)
             state = keep(self.tables, canonical(after.state))

@@ -63,6 +63,8 @@ class Desk:
 
         Raises SetupError when there is nothing to answer, or it is too late.
         """
+        if approve:
+            self._bring_up(run, confirmation, now)
         with self.tables.transaction():
             row = self._row(run)
             asked = self._open(run, confirmation, (*queue.ACTIONS, "change", "conflict"))
@@ -99,14 +101,15 @@ class Desk:
             self._row(run)
             return contracts.amend(self.tables, self.seal, run, change, self.by)
 
-    def remote(self, run: RunId, id: str, token: str, *, approve: bool, reason: str,
+    def remote(self, run: RunId, id: str, token: str, *, way: str, approve: bool, reason: str,
                now: datetime, how: str) -> str:
-        """Take an answer that came from elsewhere with a question's token, which is good once.
+        """Take an answer that came from elsewhere with a question's token, which is good once and
+        for the `way` by which it was sent.
 
         Returns why it counts for nothing, which is recorded; empty: it is taken.
         """
         asked = next((row for row in self.tables.confirmations(run) if row.id == id), None)
-        why = self._unfit(run, asked, token, now)
+        why = self._unfit(run, asked, token, way, now)
         if why or asked is None:
             with self.tables.transaction():
                 note(self.tables, run, "answer refused", now, {
@@ -120,12 +123,13 @@ class Desk:
             self.answer(run, id, approve=approve, reason=reason, now=now, how=how)
         return ""
 
-    def _unfit(self, run: RunId, asked: ConfirmationRow | None, token: str, now: datetime) -> str:
+    def _unfit(self, run: RunId, asked: ConfirmationRow | None, token: str, way: str,
+               now: datetime) -> str:
         if asked is None:
             return "there is no such question in this run"
         if asked.status != "open":
             return "it is answered already; a token is good once"
-        if not self.seal.admits(token, run, asked.id, asked.body):
+        if not self.seal.admits(token, run, asked.id, asked.body, way):
             return "the token is not this question's, or was given for what it asked before"
         return "it has expired" if expired(asked.body, now) else ""
 
@@ -142,15 +146,31 @@ class Desk:
             "confirmation": asked.id, "reason": reason, "by": said["by"],
             **({"happened": decision == "approved"} if kind == "decided" else {})})
 
+    def _bring_up(self, run: RunId, id: str, now: datetime) -> None:
+        """Ask again about a change of a contract that has another version by now. Raises SetupError
+        that says so: what is approved is what was looked at.
+        """
+        newest = contracts.version(self.tables, run)
+        with self.tables.transaction():
+            for row in queue.open_rows(self.tables, run):
+                binding = entries(row.body.get("binding"))
+                stale = row.id == id and row.body["kind"] in ("change", "conflict") and (
+                    binding["version"] != newest)
+                if stale:
+                    self.tables.put_confirmation(replace(row, body={
+                        **row.body, "binding": {**binding, "version": newest}}))
+                    note(self.tables, run, "asked again", now, {
+                        "confirmation": id, "text": "the contract has changed since"})
+                    break
+            else:
+                return
+        raise SetupError(f"{id} was asked about version {binding['version']} of the contract, which"
+                         f" is at {newest} now; look at it again (`oneshot approvals {id}`) and "
+                         "answer once more")
+
     def _change(self, run: RunId, asked: ConfirmationRow, now: datetime, *, approve: bool,
                 reason: str) -> None:
-        """What an answer does to the contract: it was asked about one version of it."""
-        at = entries(asked.body["binding"])["version"]
-        newest = contracts.version(self.tables, run)
-        if at != newest:
-            raise SetupError(f"{asked.id} was asked about version {at} of the contract, which is "
-                             f"at {newest} now: `oneshot deny {asked.id}`, and say what you want "
-                             "with `oneshot intent`")
+        """What an answer does to the contract."""
         if approve:
             wish = entries(asked.body["change"])
             contracts.amend(self.tables, self.seal, run, contracts.by_user(
@@ -193,9 +213,13 @@ class Desk:
                          "`oneshot approvals` lists what waits")
 
     def _wake(self, row: RunRow) -> None:
-        """Let a run that waits for a person go on; what he said is taken in by its next step."""
+        """Let a run that waits for a person go on, unless he is to answer something else first.
+        What he said is taken in by its next step.
+        """
         head = rows.head_of(row.head)
-        if head.stopped and head.stopped.why is Stop.WAITING:
+        left = any(other.body.get("stops", True)
+                   for other in queue.open_rows(self.tables, RunId(row.run)))
+        if head.stopped and head.stopped.why is Stop.WAITING and not left:
             self.tables.put_run(replace(row, head=rows.head_json(replace(head, stopped=None))))
 
 

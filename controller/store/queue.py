@@ -37,7 +37,8 @@ def pose(tables: Tables, run: RunId, question: Question, step: int, now: datetim
     tables.put_confirmation(ConfirmationRow(run, id, "open", {
         "kind": question.kind, "summary": question.summary,
         "binding": binding_json(question.binding), **_open_for(question.expires, now),
-        "step": step, "asked": now.isoformat(), "again": question.again, **question.body,
+        "step": step, "asked": now.isoformat(), "again": question.again, "stops": question.stops,
+        **question.body,
         **(kept if call else {})}))
     return id
 
@@ -103,7 +104,7 @@ def remind(tables: Tables, run: RunId, now: datetime) -> None:
     """Open again, for as long as before, what nobody has answered in time."""
     for row in overdue(tables, run, now):
         tables.put_confirmation(replace(row, body={
-            **row.body, **_open_for(int_in(row.body["lasts"]), now)}))
+            **row.body, **_open_for(_lasts(row), now)}))
         note(tables, run, "asked again", now, {"confirmation": row.id, "text": "it has expired"})
 
 
@@ -121,6 +122,11 @@ def granted(tables: Tables, run: RunId) -> Call | None:
 def open_rows(tables: Tables, run: RunId) -> tuple[ConfirmationRow, ...]:
     """What nobody has answered yet."""
     return tuple(row for row in tables.pending(run) if row.status == "open")
+
+
+def _lasts(row: ConfirmationRow) -> int:
+    """How long a question is open; those of before 0.2 said nothing."""
+    return int_in(row.body.get("lasts", 7 * 86400))
 
 
 def _open_for(seconds: int, now: datetime) -> JsonObject:
@@ -141,7 +147,7 @@ def _again(tables: Tables, row: ConfirmationRow, head: Head, why: str, now: date
     """An answer that counts for nothing: recorded, and the question is open as before."""
     body = {key: value for key, value in row.body.items() if key != "answer"}
     tables.put_confirmation(replace(row, status="open", body={
-        **body, **_open_for(int_in(row.body["lasts"]), now)}))
+        **body, **_open_for(_lasts(row), now)}))
     note(tables, row.run, "answer refused", now, {"confirmation": row.id, "text": why})
     return replace(head, stopped=Stopped(
         Stop.WAITING, f"a person must answer {row.id} again ({why}): {row.body['summary']}"))
@@ -166,4 +172,4 @@ def _shown(tables: Tables, run: RunId) -> JsonObject:
     """What Σ shows of the queue: what is open, a line each."""
     return {row.id: {"kind": row.body["kind"], "summary": first_line(str(row.body["summary"])),
                      "step": row.body.get("step", 0), "subject": subject(entries(
-                         row.body.get("action")))} for row in open_rows(tables, run)}
+                         row.body.get("action")))} for row in open_rows(tables, run)[-_MOST:]}

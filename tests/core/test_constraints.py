@@ -3,10 +3,17 @@
 import pytest
 
 from controller.core.action import Command
-from controller.core.constraints import Changed, broken, forbidden_command, typed
+from controller.core.constraints import (
+    Broken,
+    Changed,
+    broken,
+    forbidden_command,
+    typed,
+    worse,
+)
 from controller.core.contract import Constraint
 from controller.core.dependencies import Unreadable, dependencies, is_manifest, line_of
-from controller.core.imports import falls_under, imports
+from controller.core.imports import falls_under, imported
 from controller.core.signatures import signatures
 
 PYPROJECT = """
@@ -29,6 +36,11 @@ sphinx = "*"
 @pytest.mark.parametrize(("path", "text", "names"), [
     ("requirements.txt", "# c\nDjango==5.1 # x\n-e git+https://x/y\n\nzope.interface\n",
      {"django", "zope-interface", "git+https://x/y"}),
+    ("dev-requirements.txt", "requests @ https://evil/r.zip\ngit+https://x/z\n",
+     {"requests", "https://evil/r.zip", "git+https://x/z"}),
+    ("package.json", '{"dependencies": {"lodash": "npm:evil@1"}}', {"lodash", "lodash@npm:evil@1"}),
+    ("Cargo.toml", "[dependencies]\nserde = {git = 'https://evil'}\n",
+     {"serde", "serde@https://evil"}),
     ("sub/requirements-dev.txt", "a\n", {"a"}),
     ("pyproject.toml", PYPROJECT, {"django", "requests-oauthlib", "pytest", "ruff", "hatchling",
                                    "httpx", "sphinx"}),
@@ -62,7 +74,8 @@ def test_what_a_project_depends_on_is_read_from_what_says_so(
 
 @pytest.mark.parametrize(("path", "text"), [
     ("pyproject.toml", "[project"), ("package.json", "{"), ("setup.py", "def"),
-    ("package.json", "[]"), ("setup.cfg", "no section"), ("Cargo.toml", "a = ["),
+    ("package.json", "[]"), ("poetry.lock", "[[package]]\nversion='1'"),
+    ("setup.py", "x = " + "-" * 50_000 + "1"), ("setup.cfg", "no section"), ("Cargo.toml", "a = ["),
 ])
 def test_a_manifest_that_can_not_be_read_says_so(path: str, text: str) -> None:
     with pytest.raises(Unreadable, match=path):
@@ -76,7 +89,13 @@ def test_a_dependency_is_found_in_its_line_however_it_is_written() -> None:
 
 @pytest.mark.parametrize(("path", "line", "found"), [
     ("a.py", "import os, requests as r", ["os", "requests"]),
-    ("a.py", "    from a.b import c", ["a.b"]),
+    ("a.py", "from a.b import c", ["a.b", "a.b.c"]),
+    ("a.py", "if True: import requests", ["requests"]),
+    ("a.py", "x = 1; from requests import get", ["requests", "requests.get"]),
+    ("a.py", "try: import requests\nexcept E: pass", ["requests"]),
+    ("a.py", "import \\\n  requests", ["requests"]),
+    ("a.py", "from . import x", []),
+    ("a.py", "    from broken import c", ["broken"]),
     ("a.py", "x = __import__('evil')", ["evil"]),
     ("a.py", "importlib.import_module(\"evil.x\")", ["evil.x"]),
     ("a.py", "# import nothing from here", []),
@@ -89,7 +108,7 @@ def test_a_dependency_is_found_in_its_line_however_it_is_written() -> None:
     ("a.md", "import x", []),
 ])
 def test_imports_are_told_line_by_line(path: str, line: str, found: list[str]) -> None:
-    assert list(imports(path, line)) == found
+    assert [module for module, _ in imported(path, line)] == found
 
 
 def test_a_module_falls_under_its_package_only() -> None:
@@ -147,6 +166,15 @@ def test_each_constraint_names_the_file_and_the_line(
     assert typed(constraint)
     assert [item.message for item in broken((constraint,), changed)] == messages
     assert {item.constraint for item in broken((constraint,), changed)} <= {"k"}
+
+
+def test_an_action_is_blamed_for_what_it_made_worse_and_for_nothing_else() -> None:
+    before = (Broken("k", "4 files", "files", 4), Broken("k", "a.py:2: imports x", "a.py x"))
+    better = (Broken("k", "3 files", "files", 3), Broken("k", "a.py:9: imports x", "a.py x"))
+    more = (Broken("k", "5 files", "files", 5), Broken("k", "b.py:1: imports x", "b.py x"))
+
+    assert worse(better, before) == ()
+    assert worse(more, before) == more
 
 
 def test_a_forbidden_command_names_its_constraint() -> None:

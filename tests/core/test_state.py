@@ -18,6 +18,7 @@ from controller.core.contract import (
 from controller.core.eviction import aged, dropped, laid
 from controller.core.migrations import migrated, unfit
 from controller.core.proof import proofs
+from controller.core.review import sources
 from controller.core.rules import Rules
 from controller.core.sourced import InArtifact, InFile, InStep, pointed
 from controller.testing.world import RUN, World, command, rules
@@ -253,3 +254,43 @@ def test_a_fact_is_stale_when_the_line_it_names_reads_otherwise() -> None:
 
     assert head.marks["sources"] == {"a": {
         "path": "app.py", "line": 1, "tree": entries(head.state["source_authority"])["tree"]}}
+
+
+@pytest.mark.parametrize("source", ["../x:1", "/etc/passwd:1", "a\rb:1", "a\x0bb:1",
+                                    ".git/config:1"])
+def test_a_place_that_is_none_is_taken_for_words_and_stops_no_run(source: str) -> None:
+    world = World()
+    world.model.replies(command("true"), {"facts": {"a": {"text": "x", "source": source}}})
+
+    head = world.step()
+
+    assert entries(head.marks["sources"]) == {}
+
+
+def test_nothing_is_said_to_have_made_way_in_a_step_that_failed() -> None:
+    world = World()
+    for number in range(40):
+        world.model.replies(command(f"write a.py {number}"),
+                            {"facts": {f"f{number}": {"text": "x"}}})
+    world.model.replies(command("fail"), {"facts": {"more": {"text": "x"}}})
+
+    head = world.go(41)
+
+    assert len(entries(head.state["facts"])) == 40
+    assert head.state["evicted"] == {}
+
+
+def test_a_fact_that_comes_back_was_seen_where_it_comes_from() -> None:
+    state: JsonObject = {"facts": {"a": {"text": "x", "source": "app.py:1"}}}
+
+    assert sources({}, {}, state, "old-tree") == {
+        "a": {"path": "app.py", "line": 1, "tree": "old-tree"}}
+
+
+def test_a_point_of_before_a_migration_is_brought_along() -> None:
+    one, two = schemas()
+    brought = migrated(old_state(), {"$id": two["$id"]}, two)
+
+    assert {"waiting", "intent", "stale", "proof", "lessons", "evicted"} <= set(brought)
+    assert unfit(brought, two) == []
+    assert one["$id"] != two["$id"]

@@ -41,7 +41,8 @@ def _forbidden(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Obj
     """Paths and their number are known before anything is done."""
     action = candidate.transition.action
     named = Changed(frozenset(_changed(candidate, facts)))
-    after = Changed(facts.changed | set(touched(action)))
+    more = set(touched(action)) - facts.changed  # what reverts a file is judged over its tree
+    after = Changed(facts.changed | more if more or isinstance(action, Commit) else frozenset())
     changing = isinstance(action, Edit | Commit)
     for item in rules.contract.constraints if changing else ():
         for hit in (*broken((Constraint(item.id, forbid_paths=item.forbid_paths),), named),

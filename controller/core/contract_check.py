@@ -1,0 +1,85 @@
+"""What is wrong with a contract that its schema allows: limits that are none, paths out of reach.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from controller.core.canonical import JsonObject, entries, members
+from controller.core.glob import matches_in_any_case
+from controller.core.path import path_fault
+from controller.core.pointer import pointer
+from controller.core.verdict import Objection
+
+TOLD = ("text", "source", "owner", "retention", "freshness", "change_policy")
+"""What every constraint may say, beside what it limits."""
+
+_PASSES = re.compile(r"(?:\|\||;)\s*(?:true|:|exit 0)\s*$|\|\|\s*(?:true|:)\s|--if-present\b")
+
+
+def doubts(contract: JsonObject) -> Iterator[Objection]:
+    """Every fault of a contract as people write it, with a JSON Pointer into it."""
+    yield from _twice(contract)
+    for index, item in enumerate(map(entries, members(contract.get("constraints")))):
+        yield from _limits(item, pointer("constraints", index))
+    for field in ("must_remember", "priority_order"):
+        for index, said in enumerate(members(contract.get(field))):
+            if entries(said).get("retention") == "listed":
+                yield Objection(pointer(field, index, "retention"),
+                                "what stands here stands in every prompt; leave it out")
+    for id, criterion in entries(contract.get("success_criteria")).items():
+        yield from _check(contract, entries(entries(criterion).get("check")),
+                          pointer("success_criteria", id, "check"))
+
+
+def pattern_fault(pattern: str) -> str | None:
+    """Why a text is no regular expression; None: it is one."""
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as fault:
+        return f"expected a regular expression: {fault}"
+    return None
+
+
+def _twice(contract: JsonObject) -> Iterator[Objection]:
+    """Two limits of one kind would not mean one thing."""
+    seen: set[str] = set()
+    for index, item in enumerate(members(contract.get("constraints"))):
+        for key in entries(item):
+            if key in seen and key not in TOLD:
+                yield Objection(pointer("constraints", index, key), "stands twice; keep one")
+            seen.add(key)
+
+
+def _limits(item: JsonObject, path: str) -> Iterator[Objection]:
+    for number, text in enumerate(members(item.get("forbid_commands"))):
+        fault = pattern_fault(str(text))
+        if fault:
+            yield Objection(path + pointer("forbid_commands", number), fault)
+    try:
+        datetime.fromisoformat(str(item.get("deadline") or "2026-01-05T08:00:00+00:00"))
+    except ValueError as why:
+        yield Objection(path + pointer("deadline"),
+                        f"expected a moment such as 2026-12-02T07:30:00Z: {why}")
+
+
+def _check(contract: JsonObject, check: JsonObject, path: str) -> Iterator[Objection]:
+    hit = _PASSES.search(str(check.get("shell", "")))
+    if hit:
+        yield Objection(f"{path}/shell", f"{hit[0].strip()!r} lets the check pass whatever it "
+                        "finds; take it out")
+    file = check.get("file")
+    if isinstance(file, str):
+        fault = path_fault(file) or _out_of_reach(contract, file)
+        if fault:
+            yield Objection(f"{path}/file", f"{file!r} {fault}")
+
+
+def _out_of_reach(contract: JsonObject, file: str) -> str | None:
+    """Why the contract itself keeps a run from bringing a file about."""
+    for index, item in enumerate(members(contract.get("constraints")), 1):
+        globs = tuple(map(str, members(entries(item).get("forbid_paths"))))
+        if matches_in_any_case(file, globs):
+            return (f"is out of reach: constraint-{index} forbids to change it, so nothing that "
+                    "the run does can prove this")
+    return None
