@@ -38,7 +38,8 @@ def of_documents(documents: JsonObject) -> Project:
         str(documents["skill"]), contract_of(_object(documents["contract"])), state_schema,
         transition_schema(schema("transition"), state_schema),
         _policy(_object(documents["policy"]), _named_by_checks(documents)), config.limits,
-        config.approvals, digest([documents["contract"], documents["policy"]]))
+        config.approvals, _object(documents["contract"]),
+        digest([documents["contract"], documents["policy"]]))
     _check_sizes(rules)
     return Project(rules, config, documents)
 

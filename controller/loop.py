@@ -17,12 +17,12 @@ from controller.core.parse import parse
 from controller.core.ports import Authority, Clock, Executor, Mailbox, Model, Store
 from controller.core.projection import adopt
 from controller.core.prompt import render
-from controller.core.question import asked, readdressed
+from controller.core.question import CROWDED, asked, crowded, readdressed
 from controller.core.records import Call, Candidate, Effect, Outcome, Status, Transition
 from controller.core.review import reviewed
 from controller.core.rules import Rules
 from controller.core.settle import desired, settle, undoes
-from controller.core.verdict import Decision, Verdict, worst
+from controller.core.verdict import Decision, Objection, Verdict, judged, worst
 
 POLL = 5.0
 """Seconds between two looks for the answer of a person."""
@@ -88,6 +88,9 @@ def step(ctl: Controller, lease: Lease) -> Head:
         return ctl.store.refuse(lease, shown, refusal.verdicts, call, ctl.clock.now())
     stale = differs(call.bound, bound(candidate, facts, ctl.rules)) if call.bound else "not asked"
     if worst(verdicts) is Decision.CONFIRM and stale:
+        if crowded(shown):
+            full = judged("intent", [Objection("/action", CROWDED)])
+            return ctl.store.refuse(lease, shown, (*verdicts, full), call, ctl.clock.now())
         question = asked(candidate, verdicts, facts, ctl.rules,
                          ctl.executor.set_aside(candidate), stale if call.grant else "")
         return ctl.store.park(lease, candidate, verdicts, call, question, ctl.clock.now())

@@ -124,8 +124,9 @@ class Repo:
         return tuple(old == new for old, new in zip(ids[::2], ids[1::2], strict=True))
 
     def counted(self, old: str, new: str) -> int:
-        """How many lines are added and removed between two trees. Binary files have none."""
-        rows = self.git("diff-tree", "-r", "--no-renames", "--numstat", old, new).split(b"\n")
+        """How many lines are added and removed between two trees, of binary files as well."""
+        rows = self.git("diff-tree", "-r", "--no-renames", "--numstat", "--text", "--no-ext-diff",
+                        "--no-textconv", old, new).split(b"\n")
         return sum(int(count) for row in rows for count in row.split(b"\t")[:2] if count.isdigit())
 
     def entry(self, tree: str, path: str) -> Entry | None:

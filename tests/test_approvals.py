@@ -8,7 +8,7 @@ import pytest
 
 from controller.core.approval import Seal
 from controller.core.canonical import JsonObject, entries
-from controller.core.config import Approvals
+from controller.core.config import Approvals, Limits
 from controller.core.contract import Contract, Criterion, PersonCheck
 from controller.core.errors import SetupError
 from controller.core.head import RunId, Stop, Stopped, Wish
@@ -328,16 +328,20 @@ def test_a_question_of_the_model_is_answered_in_words() -> None:
     assert "In answer to your question (Which?): The left one" in world.model.prompts[1].volatile
 
 
-def test_nobody_is_asked_more_at_once_than_he_can_answer() -> None:
-    world = World(rules=rules(policy=POLICY, approvals=Approvals("continue", DAY, 0)))
+def test_nobody_is_asked_more_at_once_than_he_can_answer_and_work_goes_on() -> None:
+    world = World(rules=rules(policy=POLICY, approvals=Approvals("continue", DAY, 0),
+                              limits=Limits(refusals_in_a_row=50)))
     for number in range(30):
         world.model.replies(command(f"write a.py -risky{number}"))
+    world.model.replies({"kind": "ask", "question": "May I?"})
+    world.model.replies(command("write b.py x"))
 
-    head = world.go()
+    head = world.go(32)
 
     assert len(world.queries.confirmations(RUN)) == 20
-    assert head.stopped is not None
-    assert head.stopped.why is Stop.WAITING
+    assert "20 questions wait for a person already" in world.model.prompts[31].volatile
+    assert world.files.writes == ["write b.py x"]
+    assert len(entries(head.state["waiting"])) == 20
 
 
 def test_an_answer_about_one_effect_is_none_about_the_next() -> None:

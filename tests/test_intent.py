@@ -9,6 +9,7 @@ from controller.core.errors import Damaged, SetupError
 from controller.core.head import Stop, Wish
 from controller.core.prompt import stable
 from controller.core.records import Finding
+from controller.core.showing import details
 from controller.core.terms import contract_of
 from controller.store.contracts import by_user, document
 from controller.testing.clock import MORNING
@@ -117,8 +118,11 @@ def test_a_retired_criterion_is_asked_for_no_more() -> None:
     ("add", "success_criteria/x", {"check": {"file": "../x"}}, "'../x'"),
     ("add", "success_criteria/x", {"check": {"shell": "pytest || true"}}, "lets the check pass"),
     ("add", "must_remember", 3, "expected a text, or an object"),
+    ("add", "constraints", {"forbid_paths": ["./src/**"]}, "begins with './'; leave that out"),
+    ("add", "constraints", {"forbid_paths": ["src/{a,b}.py"]}, "has brackets, which mean nothing"),
+    ("add", "constraints", {"deadline": "2025-01-01T00:00:00Z"}, "is over already"),
 ], ids=["no-item", "no-field", "typo", "no-id", "twice", "last", "goal", "fixed", "empty", "regex",
-        "month", "outside", "always", "number"])
+        "month", "outside", "always", "number", "dot", "brackets", "over"])
 def test_a_change_that_is_none_is_refused_and_leaves_no_version(
         op: str, target: str, value: Any, said: str) -> None:
     world = governing(locked_requirements=["a", {"text": "b", "change_policy": "fixed"}])
@@ -177,6 +181,60 @@ def test_a_change_request_is_looked_at_again_when_the_contract_has_another_versi
     world.desk.answer(RUN, "r1", approve=True, reason="", now=MORNING)
 
     assert world.go(1).contract == 3
+
+
+def test_other_words_for_an_item_leave_what_is_typed_of_it() -> None:
+    world = governing(constraints=[{"text": "Leave docs alone.", "forbid_paths": ["docs/**"]}])
+    world.model.replies(request("amend", "constraint-1", value="Leave docs alone, always."))
+    world.go()
+    (item,) = world.queries.confirmations(RUN)
+    shown = "\n".join(details(item, document(world.tables, RUN)))
+
+    world.desk.answer(RUN, "r1", approve=True, reason="", now=MORNING)
+
+    (constraint,) = contract_of(document(world.tables, RUN)).constraints
+    assert (constraint.text, constraint.forbid_paths) == ("Leave docs alone, always.", ("docs/**",))
+    assert '| - constraint-1: Leave docs alone. {"forbid_paths":["docs/**"]}' in shown
+    assert '| + constraint-1: Leave docs alone, always. {"forbid_paths":["docs/**"]}' in shown
+
+
+def test_what_is_shown_of_a_request_that_drops_what_is_typed_says_so() -> None:
+    world = governing(constraints=[{"text": "Leave docs alone.", "forbid_paths": ["docs/**"]}])
+    world.model.replies(request("amend", "constraint-1", value='{"text": "Leave docs alone."}'))
+    world.go()
+    (item,) = world.queries.confirmations(RUN)
+
+    shown = list(details(item, document(world.tables, RUN)))
+
+    assert '  | - constraint-1: Leave docs alone. {"forbid_paths":["docs/**"]}' in shown
+    assert "  | + constraint-1: Leave docs alone." in shown
+
+
+def test_nobody_is_asked_for_a_change_that_can_not_be_made() -> None:
+    world = governing()
+    world.model.replies(request("add", "constraints", value='{"max_filess": 3}'))
+
+    head = world.step()
+
+    assert "unknown key; did you mean 'max_files'?" in head.observation
+    assert world.queries.confirmations(RUN) == ()
+
+
+def test_a_run_is_not_finished_over_what_its_user_has_not_decided() -> None:
+    world = governing(locked_requirements=["CSV timestamps are written in UTC"])
+    world.authority.findings = {"green": Finding.VERIFIED}
+    world.model.replies(command("write app.py x"))
+    world.model.replies({"kind": "commit", "message": "."})
+    world.model.replies({"kind": "finish", "result": "done", "summary": "."})
+    world.go(2)
+    world.desk.say(RUN, "write the CSV timestamps in local time instead", MORNING)
+
+    head = world.go()
+
+    assert head.stopped is not None
+    assert head.stopped.why is Stop.WAITING
+    (asked,) = [item for item in world.queries.confirmations(RUN) if item["kind"] == "criterion"]
+    assert "x2 is not decided" in str(asked["reasons"])
 
 
 def test_a_change_request_can_always_be_declined() -> None:

@@ -70,7 +70,7 @@ class LocalCI:
                        if item not in self.contract.success_criteria)
         instead = self._instead(tree, agreed(self.repo, state, tree)) if wanted else {}
         found = [self._one(item, tree, tree, instead, None) for item in wanted]
-        return tuple(Broken(item.subject, f"{item.source}: {item.detail}")
+        return tuple(Broken(item.subject, f"what must pass did not ({item.source}): {item.detail}")
                      for item in found if item.finding is not Finding.VERIFIED)
 
     def check(self, commit: str, agreed: frozenset[str], *, after: int = 0,

@@ -8,10 +8,13 @@ import click
 from controller.cli.house import House
 from controller.cli.place import Place, open_place
 from controller.cli.show import document, line, next_commands, table
-from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
+from controller.core.canonical import JsonObject, JsonValue, entries
 from controller.core.errors import SetupError
 from controller.core.head import RunId
+from controller.core.projection import branch_head
+from controller.core.showing import barred, details, one_line
 from controller.settings import from_environment
+from controller.store.contracts import document as contract_document
 
 _SHOWN = 400  # lines of a difference
 
@@ -36,7 +39,8 @@ def command(folder: Path, confirmation: str | None, name: str | None, every: boo
         rows: list[JsonValue] = [brief(item) for item in found]
         document({"schema": "oneshot/approvals@1", "run": run, "waiting": rows})
     else:
-        table([(str(item["id"]), str(item["kind"]), str(item["status"]), str(item["summary"]))
+        table([(str(item["id"]), str(item["kind"]), str(item["status"]),
+                one_line(str(item["summary"]), 120))
                for item in found])
         next_commands(*(f"oneshot approvals {item['id']}{place.named(run, '--run')}"
                         for item in found if item["status"] == "open"))
@@ -65,32 +69,30 @@ def _detail(place: Place, run: RunId, item: JsonObject, as_json: bool) -> None:
 
 
 def told(place: Place, run: RunId, item: JsonObject) -> Iterator[str]:
-    """Everything that a person needs to answer: what, why, and what it can't undo."""
-    yield f"{item['id']} ({item['kind']}, {item['status']}): {item['summary']}"
+    """Everything that a person needs to answer: what, why, and how it is undone."""
+    yield f"{item['id']} ({item['kind']}, {item['status']}): {one_line(str(item['summary']))}"
     if item.get("again"):
-        yield f"  asked again: {item['again']}"
-    for reason in members(item.get("reasons")):
-        yield f"  why: {reason}"
-    action = entries(item.get("action"))
-    if action.get("kind") == "run":
-        yield f"  command: {canonical(action.get('argv') or action.get('shell')).decode()}"
-    if item["kind"] in ("change", "conflict"):
-        wish = entries(item["change"])
-        yield f"  {wish['op']} {wish['target']}: {canonical(wish['value']).decode()}"
-        yield f"  asked for because: {action.get('reason', item.get('text', ''))}"
+        yield f"asked again: {item['again']}"
+    yield from details(item, contract_document(place.tables, run))
     if item.get("expires"):
-        yield f"  can be answered until {item['expires']}"
-    yield f"  to undo it: {_undo(action)}"
-    yield from difference_of(place, run, item).splitlines()[:_SHOWN]
+        yield f"can be answered until {item['expires']}"
+    yield f"to undo it: {_undo(entries(item.get('action')))}"
+    lines = difference_of(place, run, item).splitlines()
+    if len(lines) > _SHOWN:
+        yield (f"the difference has {len(lines)} lines, of which {_SHOWN} are shown; all of it: "
+               f"oneshot approvals {item['id']} --json")
+    for text in lines[:_SHOWN]:
+        yield from barred(text)
 
 
 def difference_of(place: Place, run: RunId, item: JsonObject) -> str:
     """What the action would change, as Git shows it; empty where that can't be told."""
     kept, before = str(item.get("kept") or ""), str(entries(item.get("binding")).get("tree") or "")
-    if not kept or not before:
-        return ""
-    repo = House(place, place.queries.launch(run)).bare()
-    if repo.ref(kept) is None:
+    fixed = place.queries.launch(run)
+    repo = House(place, fixed).bare()
+    if item["kind"] == "criterion":  # it is about the Git commit
+        kept, before = branch_head(place.queries.head(run).state), fixed.base
+    elif not kept or not before or repo.ref(kept) is None:
         return ""
     return repo.git("diff-tree", "-p", "--stat", "--no-color", "--no-ext-diff", "--no-textconv",
                     before, kept).decode("utf-8", "replace")

@@ -62,7 +62,7 @@ def _governance(item: JsonObject) -> str:
 @command.command("add")
 @click.argument("kind", metavar="KIND")
 @click.argument("words", metavar="[ID] TEXT", nargs=-1)
-@click.option("--run-command", "--check", "check", metavar="LINE",
+@click.option("--check", metavar="LINE",
               help="For a criterion: the command that must exit with 0.")
 @click.option("--limit", "limits", multiple=True, metavar="YAML",
               help="For a constraint: what is checked, such as 'forbid_paths: [docs/**]'.")
@@ -103,8 +103,11 @@ def amend(folder: Path, item: str, text: str | None, check: str | None, limits: 
     field, old = _find(place, run, item)
     if text is None and not check and not limits:
         raise click.UsageError(f"expected what {item} is to say; now it says: {said(old)}")
-    _change(place, run, "amend", item, _value(field, text or str(old.get("text") or ""), check,
-                                              limits))
+    words = text or str(old.get("text") or "")
+    if field == CRITERIA and not check:
+        _change(place, run, "amend", item, words)  # other words for the same check
+        return
+    _change(place, run, "amend", item, _value(field, words, check, limits))
 
 
 @command.command("retire")

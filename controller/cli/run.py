@@ -21,6 +21,7 @@ from controller.core.canonical import JsonObject, entries
 from controller.core.errors import Damaged, ModelError
 from controller.core.head import Head, Launch, Lease, Stop
 from controller.core.migrations import version_of
+from controller.core.showing import one_line
 from controller.core.tier import Tier
 from controller.documents import of_documents
 from controller.launch import launch
@@ -133,7 +134,7 @@ def conclude(place: Place, head: Head, view: View) -> None:
     if view.as_json:
         json_line(status_document(place, head.run))
         return
-    reason = head.stopped.reason if head.stopped else "it may go on"
+    reason = one_line(head.stopped.reason, 400) if head.stopped else "it may go on"
     why = head.stopped.why.value if head.stopped else "paused"
     line(f"{why}: {reason} ({head.spent.steps} steps, version {head.version})")
     if view.quiet:

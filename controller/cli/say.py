@@ -28,3 +28,4 @@ def command(folder: Path, text: str, name: str | None) -> None:
     next_commands(f"oneshot approvals {asked}{option}     # both texts",
                   f"oneshot approve {asked}{option}       # what you say now takes its place",
                   f"oneshot deny {asked}{option}          # it stays as it is")
+    click.get_current_context().exit(8)

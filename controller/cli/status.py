@@ -9,8 +9,11 @@ from controller.cli.show import document, exit_code, line, mark, next_commands, 
 from controller.core.canonical import JsonObject, JsonValue, entries
 from controller.core.errors import Damaged
 from controller.core.head import Head, RunId, Spent, Stop, Wish
+from controller.core.showing import one_line
 from controller.processes import alive
 from controller.settings import from_environment
+
+_PAUSED = "paused by you"
 
 
 @click.command("status")
@@ -51,7 +54,7 @@ def _show(place: Place, run: RunId) -> None:
     head = place.queries.head(run)
     line(f"run {run}: {place.queries.launch(run).goal}")
     line(f"  {_phase(place, head)}"
-         + (f": {head.stopped.reason}" if head.stopped else "")
+         + (f": {one_line(head.stopped.reason)}" if head.stopped else "")
          + f" (step {head.spent.steps}, version {head.version})")
     if place.queries.effect(run) and not at_work(place, run):
         line("  one action is open: whether it was done is not known. The state is intact.")
@@ -59,7 +62,7 @@ def _show(place: Place, run: RunId) -> None:
             f"{item['finding']} {_when(item)}") for id, item in _criteria(head)])
     for item in place.queries.confirmations(run):
         if item["status"] == "open":
-            line(f"  waits for you: {item['id']} {item['kind']}: {item['summary']}")
+            line(f"  waits for you: {item['id']} {item['kind']}: {one_line(str(item['summary']))}")
     line(f"  {_spent(head.spent)}")
     if head.stopped is None or head.stopped.why in (Stop.WAITING, Stop.LIMIT, Stop.STUCK):
         line(f"  worktree: {place.worktree(run)}")
@@ -90,7 +93,7 @@ def _phase(place: Place, head: Head) -> str:
         return head.stopped.why.value
     if at_work(place, head.run):
         row = place.tables.run(head.run)
-        return "paused by you" if row and row.wish == Wish.PAUSE.value else "running"
+        return _PAUSED if row and row.wish == Wish.PAUSE.value else "running"
     if place.queries.effect(head.run) is None:
         return "paused"
     return "stopped without saying so" if place.queries.holder(head.run) else "interrupted"
@@ -107,8 +110,7 @@ def next_steps(place: Place, head: Head) -> tuple[str, ...]:
     """What a person may type next, with the run named where it must be."""
     name = place.named(head.run)
     if head.stopped is None:
-        log = (f"oneshot log{name}",)
-        return log if at_work(place, head.run) else (f"oneshot resume{name}", *log)
+        return _going(place, head, name)
     match head.stopped.why:
         case Stop.FINISHED:
             return (f"git log -p oneshot/{head.run}", f"oneshot report{name}")
@@ -116,7 +118,8 @@ def next_steps(place: Place, head: Head) -> tuple[str, ...]:
             return tuple(answer for item in place.queries.confirmations(head.run)
                          if item["status"] == "open" for answer in _answers(place, head, item))
         case Stop.LIMIT:
-            return (f"oneshot resume{name} {_more(head.stopped.reason)}", f"oneshot log{name}")
+            return (_more(head.stopped.reason, name, place.named(head.run, "--run")),
+                    f"oneshot log{name}")
         case Stop.STUCK:
             return (f"oneshot log{name}", f"oneshot resume{name}")
         case Stop.ABORTED | Stop.MOVED as why:
@@ -136,11 +139,19 @@ def _answers(place: Place, head: Head, item: JsonObject) -> tuple[str, ...]:
             f"oneshot deny {item['id']}{option} --reason …")
 
 
-def _more(reason: str) -> str:
-    """The option that lifts the limit that a reason names."""
-    if "steps" in reason:
-        return "--max-steps N"
-    return "--max-cost USD" if "$" in reason else "--max-time SECONDS"
+def _going(place: Place, head: Head, name: str) -> tuple[str, ...]:
+    log = (f"oneshot log{name}",)
+    if _phase(place, head) == _PAUSED:
+        return (f"oneshot resume{name}", f"oneshot stop{name}", *log)
+    return log if at_work(place, head.run) else (f"oneshot resume{name}", *log)
+
+
+def _more(reason: str, name: str, option: str) -> str:
+    """What lifts the limit that a reason names."""
+    if reason.startswith("constraint-"):
+        return f"oneshot intent amend {reason.partition(':')[0]}{option} --limit …"
+    limit = "--max-cost USD" if "$" in reason else "--max-time SECONDS"
+    return f"oneshot resume{name} {'--max-steps N' if 'steps' in reason else limit}"
 
 
 def _waiting(item: JsonObject) -> JsonValue:

@@ -228,7 +228,7 @@ def identity(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912  (one retur
             return f"search {pattern!r} in {glob}"
         case Edit(changes, check):
             then = f"; then {check}" if check else ""
-            return "edit " + ", ".join(dict.fromkeys(change.path for change in changes)) + then
+            return "edit " + ", ".join(dict.fromkeys(map(_place, changes))) + then
         case Run(line):
             return f"run {line}"
         case Commit(message):
@@ -249,6 +249,10 @@ def identity(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912  (one retur
             return f"restore step {step}"
         case Amend(version):
             return f"go on under version {version} of the contract"
+
+
+def _place(change: Change) -> str:
+    return f"{change.path} -> {change.to}" if isinstance(change, Move) else change.path
 
 
 def _paths(change: Change) -> tuple[str, ...]:

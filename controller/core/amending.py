@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime
 from typing import cast
 
 import contracts
@@ -22,6 +23,9 @@ from controller.core.governed import (
 from controller.core.pointer import nearest
 from controller.core.strict_json import NotJson, read_object
 from controller.core.verdict import Objection
+
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+"""When a change was made that is only tried."""
 
 _BROKEN = re.compile("[\ud800-\udfff\0]|\\\\u0000")
 
@@ -66,7 +70,9 @@ def _as_written(document: JsonObject, mine: str, value: JsonValue) -> JsonObject
     """A governed document as a person would have written it, with what is new word for word."""
     def raw(item: JsonObject) -> JsonValue:
         own = written(item)
-        return value if item["id"] == mine else own.get("text", "") if set(own) <= {"text"} else own
+        if item["id"] == mine and not isinstance(value, str):
+            return value
+        return own.get("text", "") if set(own) <= {"text"} else own
 
     made: JsonObject = {"goal": raw(entries(document["goal"])), CRITERIA: {
         id: raw(entries(item)) for id, item in entries(document[CRITERIA]).items()}}
@@ -88,8 +94,10 @@ def target(document: JsonObject, change: Change) -> tuple[str, str]:
     return field, id
 
 
-def doubts(action: ChangeRequest) -> list[Objection]:
-    """What is wrong with a change request, whatever the contract says now."""
+def doubts(action: ChangeRequest, contract: JsonObject) -> list[Objection]:
+    """What is wrong with a change request: nobody is to be asked about what can't be made so.
+    `contract` is the governed document; of one that is not governed nothing can be changed.
+    """
     try:
         value = value_of(action.value)
     except NoSuchChange as fault:
@@ -97,4 +105,10 @@ def doubts(action: ChangeRequest) -> list[Objection]:
     if (value is None) != (action.change == "retire"):
         need = "to retire something takes no value" if value is not None else "missing; add it"
         return [Objection("/action/value", need)]
+    change = Change(action.change, action.item, value, "", NEVER)
+    try:
+        if "last" in contract:
+            check(contract, change)
+    except NoSuchChange as fault:
+        return [Objection("/action", str(fault))]
     return []

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from controller.core.canonical import JsonObject, entries, members
-from controller.core.glob import matches_in_any_case
+from controller.core.glob import glob_fault, matches_in_any_case
 from controller.core.path import path_fault
 from controller.core.pointer import pointer
 from controller.core.verdict import Objection
 
 TOLD = ("text", "source", "owner", "retention", "freshness", "change_policy")
 """What every constraint may say, beside what it limits."""
+
+_GLOBS = ("allow_paths", "forbid_paths", "protect_paths")
 
 _PASSES = re.compile(r"(?:\|\||;)\s*(?:true|:|exit 0)\s*$|\|\|\s*(?:true|:)\s|--if-present\b")
 
@@ -52,6 +54,13 @@ def _twice(contract: JsonObject) -> Iterator[Objection]:
 
 
 def _limits(item: JsonObject, path: str) -> Iterator[Objection]:
+    globs = {key: members(item.get(key)) for key in _GLOBS}
+    globs["public_api/paths"] = members(entries(item.get("public_api")).get("paths"))
+    for key, patterns in globs.items():
+        for number, glob in enumerate(map(str, patterns)):
+            fault = glob_fault(glob)
+            if fault:
+                yield Objection(f"{path}/{key}/{number}", f"the pattern {glob!r} {fault}")
     for number, text in enumerate(members(item.get("forbid_commands"))):
         fault = pattern_fault(str(text))
         if fault:

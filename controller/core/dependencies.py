@@ -11,7 +11,6 @@ from typing import Any
 from controller.core.glob import matches
 
 _PIP = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
-_EXTRA = re.compile(r"(?m)^\s*-(?:e|r|c|-editable|-requirement|-constraint)[\s=]+(\S+)")
 _TABLES = ("dependencies", "dev-dependencies", "build-dependencies")
 _PACKAGE = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies",
             "bundledDependencies", "bundleDependencies")
@@ -38,6 +37,8 @@ def dependencies(path: str, text: str) -> frozenset[str]:
     ['django', 'requests-oauthlib']
     """
     reader = _reader(path)
+    if "\0" in text:
+        raise Unreadable(f"{path} can't be read: it is no UTF-8")
     try:
         return frozenset(reader(text)) if reader else frozenset()
     except _ODD as fault:
@@ -71,9 +72,13 @@ def _named(line: str) -> Iterator[str]:
 
 
 def _requirements(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        yield from _named(line.split("#", 1)[0])
-    yield from _EXTRA.findall(text)  # what another file or a URL brings
+    """Names, and every option word for word: another file, another index, a folder."""
+    for written in re.sub(r"\\\r?\n", " ", text).splitlines():
+        line = re.split(r"(?:^|\s)#", written, maxsplit=1)[0].strip()
+        if line.startswith(("-", ".", "/")):
+            yield " ".join(line.split())
+        else:
+            yield from _named(line)
 
 
 def _toml(text: str) -> dict[str, Any]:
@@ -131,9 +136,13 @@ def _setup_py(text: str) -> Iterator[str]:
 
 
 def _pipfile(text: str) -> Iterator[str]:
-    whole = _toml(text)
-    for name in (name for table in ("packages", "dev-packages") for name in whole.get(table, {})):
+    tables = [table for name, table in _toml(text).items()
+              if isinstance(table, dict) and name not in ("requires", "scripts", "pipenv")]
+    for name, entry in ((name, entry) for table in tables for name, entry in table.items()):
         yield from _named(name)
+        if isinstance(entry, dict):
+            yield from (f"{name}@{entry[key]}" for key in ("git", "path", "file", "ref")
+                        if key in entry)
 
 
 def _locked(text: str) -> Iterator[str]:
@@ -169,7 +178,7 @@ def _yarn_lock(text: str) -> Iterator[str]:
 
 
 def _pnpm_lock(text: str) -> Iterator[str]:
-    yield from re.findall(r"(?m)^\s+['\"]?/?(@?[^\s@:'\"()]+(?:/[^\s@:'\"()]+)?)@[^\n]*:$", text)
+    yield from re.findall(r"(?m)^[ \t]+['\"]?/?(@?[^\s@:'\"()]+(?:/[^\s@:'\"()]+)?)@[^\n]*:$", text)
 
 
 def _cargo(text: str) -> Iterator[str]:
@@ -185,10 +194,16 @@ def _cargo(text: str) -> Iterator[str]:
 
 
 def _go_mod(text: str) -> Iterator[str]:
-    for block in re.findall(r"(?ms)^require\s*\((.*?)^\)", text):
-        yield from re.findall(r"(?m)^\s*([^\s/][^\s]*)\s+v", block)
-    yield from re.findall(r"(?m)^require\s+(\S+)\s+v", text)
-    yield from re.findall(r"(?m)=>\s*(\S+)", text)  # a replacement is another dependency
+    block = ""
+    for words in (line.split("//", 1)[0].split() for line in text.splitlines()):
+        if "=>" in words:  # a replacement is another dependency
+            yield from words[words.index("=>") + 1:][:1]
+        elif words[1:2] == ["("]:
+            block = words[0]
+        elif words[:1] == [")"]:
+            block = ""
+        elif block == "require" or words[:1] == ["require"]:
+            yield from [word for word in words if word != "require"][:1]
 
 
 def _go_sum(text: str) -> Iterator[str]:

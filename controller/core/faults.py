@@ -129,7 +129,8 @@ def _one_of(branches: list[JsonObject], got: JsonValue) -> str:
     """What a choice between keys, or between types, was to be."""
     needed = [str(key) for branch in branches for key in _keys(branch)]
     if not needed or not isinstance(got, dict):
-        return f"expected {' or '.join(str(b.get('type')) for b in branches)}, got {shown(got)}"
+        kinds = dict.fromkeys(str(branch.get("type")) for branch in branches)
+        return f"expected {' or '.join(kinds)}, got {shown(got)}"
     given = [key for key in needed if key in got]
     said = f"got {', '.join(given)}" if given else f"got {shown(got)}"
     return f"expected exactly one of {', '.join(dict.fromkeys(needed))}; {said}"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import cache
+from unicodedata import normalize
 
 
 def matches(path: str, globs: Iterable[str]) -> bool:
@@ -43,4 +44,24 @@ def matches_in_any_case(path: str, globs: tuple[str, ...]) -> bool:
     >>> matches_in_any_case("DOCS/a.md", ("docs/**",))
     True
     """
-    return bool(globs) and matches(path.casefold(), tuple(glob.casefold() for glob in globs))
+    return bool(globs) and matches(_same(path), tuple(map(_same, globs)))
+
+
+def _same(name: str) -> str:
+    """What is one name on some systems: in any case, however its accents are put together."""
+    return normalize("NFC", normalize("NFC", name).casefold())
+
+
+def glob_fault(glob: str) -> str | None:
+    """Why a pattern would never match what whoever writes it means; None: it may.
+
+    >>> glob_fault("./src/**"), glob_fault("src/**")
+    ("begins with './'; leave that out", None)
+    """
+    if glob.startswith("./"):
+        return "begins with './'; leave that out"
+    if any(char in glob for char in "{}[]"):
+        return "has brackets, which mean nothing here; write two patterns"
+    if "\\" in glob or glob != glob.strip() or ".." in glob.split("/"):
+        return "has a backslash, '..' or white space around it; no path of Git's looks like that"
+    return None

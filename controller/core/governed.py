@@ -32,8 +32,8 @@ class NoSuchChange(ValueError):
 class Change:
     """One change of a contract: `add` to a field, `amend` or `retire` an item by its id.
 
-    `value` is as a person writes it: a text, or an object with typed parts. `source` says who said
-    it and when.
+    `value` is as a person writes it: an object with typed parts, or a text: of an item that is
+    there only its words, so that what is typed can't be dropped unsaid. `source`: who said it when.
     """
 
     op: str
@@ -85,7 +85,10 @@ def changed(document: JsonObject, change: Change) -> JsonObject:
                            "run, or fork it under another contract")
     if change.op == "retire":
         return {**_replaced(document, field, change.target, None), "version": version}
-    new = _item(change.value, change.target, change.source, version, change.at)
+    value = change.value
+    if isinstance(value, str):  # other words for the same: what is typed stays
+        value = {**written(old), "text": value}
+    new = _item(value, change.target, change.source, version, change.at)
     kept = {key: value for key, value in old.items() if key in _DEFAULTS}
     told = entries(change.value)
     merged: JsonObject = {**new, **{key: value for key, value in kept.items() if key not in told},

@@ -4,18 +4,23 @@ import ast
 import re
 from collections.abc import Iterator
 
-_PYTHON = (re.compile(r"^\s*from\s+([\w.]+)\s+import\b"),
-           re.compile(r"\b__import__\(\s*['\"]([\w.]+)"),
-           re.compile(r"\bimport_module\(\s*['\"]([\w.]+)"))
-_PLAIN = re.compile(r"(?:^|;)\s*import\s+([\w., ]+)")
-_SCRIPT = (re.compile(r"\b(?:from|import)\s*['\"]([^'\"]+)['\"]"),
-           re.compile(r"\b(?:require|import)\(\s*['\"]([^'\"]+)['\"]"))
-_GO = (re.compile(r"^\s*(?:import\s+)?(?:[\w.]+\s+)?\"([^\"\s]+)\"\s*$"),)
-_RUST = (re.compile(r"\b(?:use|extern\s+crate)\s+:{0,2}(\w+)"),)
+_PYTHON = (re.compile(r"(?m)^[ \t]*from[ \t]+([\w.]+)[ \t]+import\b"),
+           re.compile(r"\b(?:__import__|import_module)[ \t]*\(\s*['\"]([\w.]+)"),
+           re.compile(r"(?m)(?:^|;)[ \t]*import[ \t]+([\w., \t]+)"))
+"""For what is no Python, and yet ends like it."""
+
+_SCRIPT = (re.compile(r"\b(?:from|import)\s*['\"`]([^'\"`\n]+)['\"`]"),
+           re.compile(r"\b(?:require|import)\s*\(\s*['\"`]([^'\"`\n]+)['\"`]"))
+_GO = (re.compile(r"(?m)^[ \t]*(?:import[ \t]+)?(?:[\w.]+[ \t]+)?[\"`]([^\"`\s]+)[\"`][ \t]*$"),)
+_RUST = (re.compile(r"\b(?:use|extern[ \t]+crate)[ \t]+:{0,2}(\w+)"),)
+
+_CODING = re.compile(r"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)")
+_PLAIN_CODINGS = ("utf-8", "utf8", "ascii", "us-ascii", "latin-1", "iso-8859-1")
 
 _LANGUAGES = {
-    ".py": _PYTHON, ".pyi": _PYTHON, ".js": _SCRIPT, ".mjs": _SCRIPT, ".cjs": _SCRIPT,
-    ".jsx": _SCRIPT, ".ts": _SCRIPT, ".tsx": _SCRIPT, ".mts": _SCRIPT, ".cts": _SCRIPT,
+    **dict.fromkeys((".py", ".pyi", ".pyw"), _PYTHON),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".mts", ".cts", ".vue",
+                     ".svelte"), _SCRIPT),
     ".go": _GO, ".rs": _RUST,
 }
 
@@ -34,8 +39,9 @@ def imported(path: str, text: str) -> Iterator[tuple[str, int]]:
     >>> list(imported("a.ts", "import { x } from 'lodash/fp'"))
     [('lodash/fp', 1)]
     """
-    ending = _ending(path)
-    if ending in (".py", ".pyi"):
+    if _LANGUAGES.get(_ending(path)) is _PYTHON:
+        if (coding := _CODING.match(text)) and coding[1].lower() not in _PLAIN_CODINGS:
+            yield f"(in the encoding {coding[1]})", 1
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -43,9 +49,10 @@ def imported(path: str, text: str) -> Iterator[tuple[str, int]]:
         else:
             yield from _parsed(tree)
             return
-    for number, line in enumerate(text.splitlines(), 1):
-        for module in _in_line(ending, line):
-            yield module, number
+    for pattern in _LANGUAGES.get(_ending(path), ()):
+        for hit in pattern.finditer(text):
+            line = text.count("\n", 0, hit.start()) + 1
+            yield from ((name.split()[0], line) for name in hit[1].split(",") if name.strip())
 
 
 def _parsed(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -57,29 +64,24 @@ def _parsed(tree: ast.Module) -> Iterator[tuple[str, int]]:
                 yield module, node.lineno
                 yield from ((f"{module}.{alias.name}", node.lineno) for alias in names)
             case ast.Call(func=ast.Name(id="__import__" | "import_module")
-                          | ast.Attribute(attr="import_module" | "__import__"),
-                          args=[ast.Constant(value=str(module)), *_]):
-                yield module, node.lineno
+                          | ast.Attribute(attr="import_module" | "__import__")):
+                named = [*node.args[:1], *(word.value for word in node.keywords
+                                           if word.arg == "name")]
+                yield from ((part.value, node.lineno) for part in named
+                            if isinstance(part, ast.Constant) and isinstance(part.value, str))
             case _:
                 pass
 
 
-def _in_line(ending: str, line: str) -> Iterator[str]:
-    for pattern in _LANGUAGES.get(ending, ()):
-        yield from pattern.findall(line)
-    if ending in (".py", ".pyi"):
-        for names in _PLAIN.findall(line):
-            yield from (name.split()[0] for name in names.split(",") if name.strip())
-
-
 def falls_under(module: str, forbidden: str) -> bool:
-    """Whether a module is, or belongs to, one that is forbidden.
+    """Whether a module is, or belongs to, one that is forbidden. Nobody can tell what a file
+    imports that is written in an encoding of its own.
 
     >>> falls_under("requests.adapters", "requests"), falls_under("requests_mock", "requests")
     (True, False)
     """
-    return module == forbidden or module.startswith((f"{forbidden}.", f"{forbidden}/"))
+    return module == forbidden or module.startswith((f"{forbidden}.", f"{forbidden}/", "(in the"))
 
 
 def _ending(path: str) -> str:
-    return "." + path.rpartition(".")[2]
+    return "." + path.rpartition(".")[2].lower()

@@ -3,6 +3,8 @@
 Read from `.agent-contract/policy.yaml` by `controller.project`; no model writes it.
 """
 
+import re
+import sys
 from dataclasses import dataclass
 
 from controller.core.action import Command
@@ -23,7 +25,9 @@ RUNNERS = (
     ".woodpecker*", "appveyor.yml", "Dockerfile*", "docker-compose*.y*ml", "compose.y*ml",
     "Vagrantfile", "CMakeLists.txt", "meson.build", ".justfile", ".bazelrc", "WORKSPACE*",
     "BUILD.bazel", ".rspec", ".appveyor.yml", "cloudbuild.y*ml", "pdm.toml", "hatch.toml",
-    "uv.toml", ".mise.toml",
+    "uv.toml", ".mise.toml", "mypy.ini", ".mypy.ini", "ruff.toml", ".ruff.toml", ".flake8",
+    ".pylintrc", "pyrightconfig.json", "tsconfig*.json", "biome.json*", ".golangci.y*ml",
+    "clippy.toml", ".rubocop.yml",
 )
 """Files that decide how tests are run, or what a checkout holds: always protected, new ones too."""
 
@@ -56,6 +60,23 @@ ANYWHERE = "*"
 
 SETUP = "$ONESHOT_ENV"
 """How a policy names the folder that set-up commands install into."""
+
+
+_RUN_BY = frozenset({
+    "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "exceptiongroup", "tomli", "coverage",
+    "xdist", "execnet", "hypothesis", "nose2", "mypy", "ruff", "pkg_resources", "setuptools"})
+"""Modules that test runners and checkers import, beside Python's own."""
+
+_SEARCHED = re.compile(r"(?:(?:src|lib|python|tests?|__tests__)/)?([A-Za-z_]\w*)(?:\.pyi?|/.*)")
+
+
+def _shadowing(path: str) -> bool:
+    """Whether a new file would be imported in the place of a module of Python's, or of a runner's:
+    where Python looks before it looks among its own.
+    """
+    hit = _SEARCHED.fullmatch(path)
+    return bool(hit) and path.endswith((".py", ".pyi", ".so")) and (
+        hit[1] in sys.stdlib_module_names or hit[1] in _RUN_BY)  # type: ignore[index]  # a hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +167,5 @@ class Policy:
         place of what a check names.
         """
         return (matches(path.casefold(), SENSITIVE) or path in self.shadows
+                or (new and _shadowing(path))
                 or (not new and matches(path, self.protected_paths)))

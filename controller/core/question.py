@@ -5,7 +5,7 @@ from dataclasses import replace
 from controller.core.action import Action, Ask, ChangeRequest, Finish, identity
 from controller.core.amending import value_of
 from controller.core.approval import bound
-from controller.core.canonical import JsonObject, JsonValue, digest
+from controller.core.canonical import JsonObject, JsonValue, digest, entries
 from controller.core.facts import Facts
 from controller.core.head import Head
 from controller.core.observation import first_line
@@ -13,6 +13,10 @@ from controller.core.projection import tree_of
 from controller.core.records import Binding, Call, Candidate, Effect, Question
 from controller.core.rules import Rules
 from controller.core.verdict import Verdict
+
+_MOST = 20
+CROWDED = f"{_MOST} questions wait for a person already; do other work until he has answered"
+"""What is said instead of one more question. Σ shows no more than so many."""
 
 CONTINUE = "continue"
 """The mode in which the model does other work while a person is to answer."""
@@ -24,14 +28,16 @@ def asked(candidate: Candidate, verdicts: tuple[Verdict, ...], facts: Facts, rul
     `again`: why an answer that was given counts no more. Then the run waits in any mode: the next
     answer is to find it where it is.
     """
+    reasons = [str(objection) for verdict in verdicts for objection in verdict.objections]
     action = candidate.transition.action
     document = candidate.transition.document["action"]
     return Question(
-        "criterion" if isinstance(action, Finish) else "action", first_line(identity(action)),
+        "criterion" if isinstance(action, Finish) else "action",
+        _summary("; ".join([identity(action), *reasons[:1]] if isinstance(action, Finish)
+                           else [identity(action)])),
         bound(candidate, facts, rules), rules.approvals.expires,
         bool(again) or rules.approvals.mode != CONTINUE,
-        {"action": document, "kept": kept, "reasons": list[JsonValue](
-            [str(objection) for verdict in verdicts for objection in verdict.objections])}, again)
+        {"action": document, "kept": kept, "reasons": list[JsonValue](reasons)}, again)
 
 
 def of_model(effect: Effect, rules: Rules) -> Question | None:
@@ -44,7 +50,7 @@ def of_model(effect: Effect, rules: Rules) -> Question | None:
     body: JsonObject = {"action": document}
     if isinstance(action, ChangeRequest):
         binding = Binding(digest(document), rules.contract.version, "", rules.mark)
-        return Question("change", first_line(f"{identity(action)}: {action.reason}"), binding,
+        return Question("change", _summary(f"{identity(action)}: {action.reason}"), binding,
                         rules.approvals.expires, _stops(rules), {**body, "change": {
                             "op": action.change, "target": action.item,
                             "value": value_of(action.value)}})
@@ -63,9 +69,19 @@ def readdressed(call: Call, shown: Head) -> Call:
                                         tree=tree_of(shown.state)))
 
 
+def crowded(head: Head) -> bool:
+    """Whether so much waits for a person that nothing more is to be asked."""
+    return len(entries(head.state.get("waiting"))) >= _MOST
+
+
 def waits(action: Action) -> bool:
     """Whether the action is there to ask a person."""
     return isinstance(action, Ask | ChangeRequest)
+
+
+def _summary(text: str) -> str:
+    """A text in one line; what stands in further lines is told of."""
+    return first_line(" ⏎ ".join(text.split("\n")))
 
 
 def _stops(rules: Rules) -> bool:

@@ -37,6 +37,7 @@ class Rules:
     policy: Policy = field(default_factory=Policy)
     limits: Limits = field(default_factory=Limits)
     approvals: Approvals = field(default_factory=Approvals)
+    terms: JsonObject = field(default_factory=dict)  # the contract's document, governed
     mark: str = ""  # digest of contract and policy: what answers of people are bound to
     redactor: Redactor = field(default_factory=Redactor)
     resolves: Resolves = lambda place, tree: True

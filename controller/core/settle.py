@@ -128,6 +128,6 @@ def _finished(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...],
     wanted = [criterion.id for criterion in rules.contract.success_criteria]
     held = [item.id for item in rules.contract.constraints if typed(item) or item.must_pass]
     if all(id in verified for id in (*wanted, *held)):
-        also = f", and {len(held)} constraints hold" if held else ""
+        also = f"; constraints that hold: {len(held)}" if held else ""
         return Stopped(Stop.FINISHED, f"{len(wanted)} of {len(wanted)} criteria are proved{also}")
     return None

@@ -2,6 +2,10 @@
 
 import ast
 from collections.abc import Iterator
+from typing import TypeAlias
+
+Member: TypeAlias = tuple[str, tuple[str, int]]
+"""A name, with its signature and its line."""
 
 
 def signatures(text: str, *, package: bool = False) -> dict[str, tuple[str, int]]:
@@ -14,7 +18,9 @@ def signatures(text: str, *, package: bool = False) -> dict[str, tuple[str, int]
     {'f': 'def f(a, b=1)'}
     """
     tree = ast.parse(text)
-    found = dict(_members(tree.body, ""))
+    found = dict(_members(tree.body, ""))  # of two the last, which is what others get
+    for name in _taken_away(tree):
+        found.pop(name, None)
     for node in tree.body if package else ():
         if isinstance(node, ast.ImportFrom) and node.level:
             for alias in node.names:
@@ -24,19 +30,25 @@ def signatures(text: str, *, package: bool = False) -> dict[str, tuple[str, int]
     return found
 
 
-def _members(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, tuple[str, int]]]:
+def _members(body: list[ast.stmt], prefix: str, when: str = "") -> Iterator[Member]:
+    """`when` is the condition under which a name is there: another one is another signature."""
     for node in body:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() if _public(node.name):
-                yield prefix + node.name, (_function(node), node.lineno)
+                yield prefix + node.name, (when + _function(node), node.lineno)
             case ast.ClassDef(name=name) if _public(name):
                 bases = ", ".join(map(ast.unparse, [*node.bases, *node.keywords]))
-                yield prefix + name, (f"class {name}({bases})", node.lineno)
-                yield from _members(node.body, f"{prefix}{name}.")
-            case ast.If(body=below, orelse=others) | ast.Try(body=below, orelse=others):
-                yield from _members([*below, *others], prefix)
+                ways = "".join(f"@{ast.unparse(way)} " for way in node.decorator_list)
+                yield prefix + name, (f"{when}{ways}class {name}({bases})", node.lineno)
+                yield from _members(node.body, f"{prefix}{name}.", when)
+            case ast.If(test=test, body=below, orelse=others):
+                yield from _members(below, prefix, f"{when}if {ast.unparse(test)}: ")
+                yield from _members(others, prefix, f"{when}if not {ast.unparse(test)}: ")
+            case ast.Try(body=below, orelse=others):
+                yield from _members([*below, *others], prefix, f"{when}try: ")
             case _:
-                yield from _names(node, prefix)
+                yield from ((name, (when + said, line))
+                            for name, (said, line) in _names(node, prefix))
 
 
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
@@ -46,8 +58,25 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     return f"{ways}{kind} {node.name}({ast.unparse(node.args)}){returned}"
 
 
+def _taken_away(tree: ast.Module) -> Iterator[str]:
+    """What is deleted, or bound to something else, after it was defined."""
+    defined: set[str] = set()
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                defined.add(node.name)
+            case ast.Delete(targets=targets):
+                yield from map(ast.unparse, targets)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                yield from {alias.asname or alias.name for alias in names} & defined
+            case ast.For(target=target):
+                yield from {ast.unparse(target)} & defined
+            case _:
+                pass
+
+
 def _names(
-        node: ast.stmt, prefix: str) -> Iterator[tuple[str, tuple[str, int]]]:
+        node: ast.stmt, prefix: str) -> Iterator[Member]:
     """What a statement names for others to use."""
     match node:
         case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List() | ast.Tuple() as listed):
@@ -67,7 +96,7 @@ def _names(
 
 
 def _assigned(target: ast.expr, prefix: str,
-              annotation: str) -> Iterator[tuple[str, tuple[str, int]]]:
+              annotation: str) -> Iterator[Member]:
     if isinstance(target, ast.Name) and _public(target.id):
         yield prefix + target.id, (f"{target.id}{annotation}", target.lineno)
     elif isinstance(target, ast.Tuple | ast.List):

@@ -5,11 +5,14 @@ limit, that nothing answers. Never a step.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from controller.core.canonical import JsonObject, JsonValue, entries
+from controller.core.canonical import JsonObject, JsonValue
 from controller.core.config import Limits
 from controller.core.head import Head, Stop
-from controller.core.observation import first_line
 from controller.core.redact import printable, redact
+from controller.core.showing import details, one_line
+
+_WHOLE = 2500  # bytes of what a question is about; ntfy takes messages of 4096
+_FEW = 10  # lines of what is longer
 
 _NEAR = 0.8  # of a limit
 
@@ -62,23 +65,22 @@ def document(notice: Notice, head: Head, goal: str, questions: JsonValue) -> Jso
             "step": head.spent.steps, "version": head.version, "questions": questions}
 
 
-def question(item: JsonObject, token: str) -> JsonObject:
-    """A question as it is sent: what it is about, and the word that answers it once."""
-    reasons: list[JsonValue] = [_clean(str(reason)) for reason in _list(item.get("reasons"))]
-    action = entries(item.get("action"))
-    return {"id": item["id"], "kind": item["kind"], "summary": _clean(str(item["summary"])),
-            "reasons": reasons, "action": str(action.get("kind", "")),
-            "expires": item.get("expires"), "token": token}
+def question(item: JsonObject, contract: JsonObject, token: str) -> JsonObject:
+    """A question as it is sent: all that he would agree to, and the word that answers it once. What
+    is too long to be sent whole has no such word: nobody agrees to what he has not seen.
+    """
+    lines = list(details(item, contract))
+    whole = sum(len(line.encode()) + 1 for line in lines) <= _WHOLE
+    return {"id": item["id"], "kind": item["kind"], "summary": one_line(str(item["summary"])),
+            "details": list[JsonValue](lines if whole else [
+                *lines[:_FEW], f"… too long to be sent: oneshot approvals {item['id']}"]),
+            "expires": item.get("expires"), "token": token if whole else None}
 
 
 def _notice(event: str, key: str, title: str, text: str) -> Notice:
-    return Notice(event, key, first_line(_clean(title), 200), _clean(text)[:2000])
+    return Notice(event, key, one_line(title), _clean(text)[:1000])
 
 
 def _clean(text: str) -> str:
     """Nothing that moves a cursor, hides, or is a secret leaves this machine."""
     return redact(printable(text))
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from controller.core.approval import Seal
@@ -15,11 +15,19 @@ from controller.core.ports import Clock
 from controller.notify.notice import Notice, document, notices, question
 from controller.notify.replies import Answer
 from controller.notify.routes import Route, Unreachable
+from controller.store.contracts import document as contract_document
 from controller.store.people import Desk
 from controller.store.queries import Queries
 
 _FOLDED = timedelta(minutes=30)
 """The same thing is told again only after so long."""
+
+_QUESTIONS = 3  # that one notice has
+
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+_DOWN = timedelta(minutes=1)
+"""After nobody could be told, so long."""
 
 _KEPT = 200  # keys that are remembered
 
@@ -39,6 +47,7 @@ class Post:
     told: Path
     warn: Callable[[str], None]
     seen: int = 0
+    down: datetime = _LONG_AGO  # until when no route is tried again
     waiting: list[tuple[str, Answer]] = field(default_factory=list)
 
     def written(self, run: RunId) -> None:
@@ -46,11 +55,16 @@ class Post:
         if not self.routes:
             return
         known = self._known()
+        if self.clock.now() < self.down:
+            return  # it is told later: what waits for a server does not wait for a run
         for record in self.queries.audit(run, known.seen):
             head = self.queries.head(run)
-            for notice in notices(record, head, self.limits):
-                if self._is_new(notice, known) and self._sent(run, notice):
-                    known.at[notice.key] = self.clock.now().isoformat()
+            new = [notice for notice in notices(record, head, self.limits)
+                   if self._is_new(notice, known)]
+            if not all(self._sent(run, notice) for notice in new):
+                self.down = self.clock.now() + _DOWN
+                break
+            known.at |= {notice.key: self.clock.now().isoformat() for notice in new}
             known.seen = int(str(record["number"]))
         self._remember(known)
 
@@ -88,8 +102,11 @@ class Post:
         return taken
 
     def _questions(self, run: RunId, way: str) -> list[JsonValue]:
-        return [question(item, self.seal.token(run, str(item["id"]), item, way))
-                for item in self.queries.confirmations(run) if item["status"] == "open"]
+        """The newest questions; the rest is told of by `oneshot approvals`."""
+        contract = contract_document(self.queries.tables, run)
+        found = [item for item in self.queries.confirmations(run) if item["status"] == "open"]
+        return [question(item, contract, self.seal.token(run, str(item["id"]), item, way))
+                for item in found[-_QUESTIONS:]]
 
     def _is_new(self, notice: Notice, known: "_Known") -> bool:
         last = known.at.get(notice.key)

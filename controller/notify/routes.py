@@ -4,6 +4,7 @@ A route is only a way: whether an answer counts is decided by its token, not by 
 """
 
 import json
+import re
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
@@ -100,13 +101,16 @@ class Ntfy:
     name: str = "ntfy"
 
     def send(self, notice: JsonObject) -> tuple[Answer, ...]:
-        asked = [entries(item) for item in members(notice["questions"])] if self.replies else []
+        asked = [entries(item) for item in members(notice["questions"])]
         actions: list[JsonValue] = [
             {"action": "http", "label": f"{word} {item['id']}", "clear": True, "method": "POST",
              "url": f"{self.server}/{quote(self.replies)}",
              "body": f"{word.lower()} {item['id']} {item['token']}"}
-            for item in asked[-1:] for word in ("Approve", "Deny")]
-        lines = [str(notice["message"]), *(str(item["summary"]) for item in asked)]
+            for item in asked[-1:] if item["token"] and self.replies
+            for word in ("Approve", "Deny")]
+        lines = [str(notice["message"])]
+        for item in asked[-1:]:  # which the buttons are for
+            lines += [str(item["summary"]), *map(str, members(item["details"]))]
         _asked(self.server, canonical({
             "topic": self.topic, "title": f"oneshot: {notice['title']}",
             "message": "\n".join(filter(None, lines)) or str(notice["goal"]),
@@ -145,11 +149,13 @@ class Forge:
     name: str = "comment"
 
     def send(self, notice: JsonObject) -> tuple[Answer, ...]:
-        lines = [f"**{notice['title']}**", str(notice["message"])]
+        lines = [_fenced([str(notice["title"]), str(notice["message"])])]
         for item in map(entries, members(notice["questions"])):
-            lines += [f"`{item['id']}` {item['summary']}",
-                      f"Answer with `/approve {item['id']} {item['token']}` or "
-                      f"`/deny {item['id']} {item['token']} REASON`."]
+            lines += [f"{item['id']}:", _fenced([str(item["summary"]), *map(
+                str, members(item["details"]))])]
+            if item["token"]:
+                lines.append(f"Answer with `/approve {item['id']} {item['token']}` or "
+                             f"`/deny {item['id']} {item['token']} REASON`.")
         _asked(self._address, canonical({"body": "\n\n".join(filter(None, lines))}),
                self._headers())
         return ()
@@ -221,6 +227,14 @@ def _asked(address: str, body: bytes | None, headers: dict[str, str]) -> str:
             return cast("bytes", said.read(_MOST)).decode("utf-8", "replace")
     except (OSError, HTTPException, ValueError) as fault:
         raise Unreachable(f"{_host(address)}: {fault}") from fault
+
+
+def _fenced(lines: list[str]) -> str:
+    """Text that a forge shows as it is, whatever is in it."""
+    text = "\n".join(filter(None, lines))
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=2) + 1)
+    fence = max(fence, "```", key=len)
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def _host(address: str) -> str:

@@ -7,6 +7,7 @@ from controller.core.action import identity
 from controller.core.canonical import JsonObject, entries, members
 from controller.core.observation import first_line
 from controller.core.parse import parse
+from controller.core.records import POSTCONDITION
 
 MARKS = {True: "✓", False: "✗", None: "?"}
 """A mark for yes, no and unknown."""
@@ -42,7 +43,9 @@ def objections(record: JsonObject) -> list[str]:
 def sentence(record: JsonObject) -> str:
     """An audit record in one line for a person."""
     step, kind = record.get("step", ""), str(record["kind"])
-    failed = entries(record.get("outcome")).get("status") == "failed"
+    failed = entries(record.get("outcome")).get("status") == "failed" or any(
+        item["finding"] == "failing" for item in map(entries, members(record.get("evidence")))
+        if kind == "committed" and entries(record["action"])["kind"] != "amend")
     good = {"committed": not failed, "refused": False, "parked": None, "unknown": None}
     sign = MARKS[good[kind]] if kind in good else " "
     return f"{step!s:>4} {sign} {_what(kind, record)}"
@@ -61,6 +64,11 @@ def action_line(record: JsonObject) -> str:
 def _committed(record: JsonObject) -> str:
     stopped = entries(record.get("stopped"))
     summary = str(entries(record["outcome"])["summary"])
+    undone = [str(item["subject"]) for item in map(entries, members(record.get("evidence")))
+              if str(item["subject"]).startswith(POSTCONDITION) and item["finding"] == "failing"]
+    if undone:
+        broke = ", ".join(name.removeprefix(POSTCONDITION) for name in undone)
+        summary = f"undone, it broke {broke}"
     said = f"{action_line(record)} → {first_line(summary, 60)}"
     end = f" | {stopped['why']}: {stopped['reason']}" if stopped else ""
     return f"v{record['version']} {said}{end}"

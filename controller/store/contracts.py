@@ -8,6 +8,7 @@ from controller.core.canonical import JsonObject, entries
 from controller.core.errors import Damaged, SetupError
 from controller.core.governed import Change, NoSuchChange, differences
 from controller.core.head import RunId
+from controller.core.terms import contract_of
 from controller.documents import of_documents
 from controller.store.ledger import note
 from controller.store.rows import int_in
@@ -64,6 +65,10 @@ def amend(tables: Tables, seal: Seal, run: RunId, change: Change, by: str) -> in
         new = check(old, change)
     except NoSuchChange as fault:
         raise SetupError(str(fault)) from None
+    for item in contract_of(new).constraints:
+        if item.id not in {one.id for one in contract_of(old).constraints} and item.deadline and (
+                item.deadline <= change.at):
+            raise SetupError(f"{item.id}: the deadline {item.deadline} is over already")
     documents = entries((tables.launch(run) or {}).get("documents"))
     if "policy" in documents:
         of_documents({**documents, "contract": new})  # raises when it fits into no prompt

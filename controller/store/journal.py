@@ -155,7 +155,7 @@ class Journal:
             calls.keep_call(self.tables, call)
             recorded = calls.recorded(self.tables, lease.run, call)
             asked = queue.pose(self.tables, lease.run, question, spent.steps, now, call)
-            after = replace(queue.parked(self.tables, head, question, asked), spent=spent)
+            after = replace(queue.parked(head, question, asked), spent=spent)
             after = replace(after, state=queue.shown(self.tables, after))
             self._writes.advance(row, after, now)
             note(self.tables, lease.run, "parked", now, {
@@ -198,10 +198,11 @@ class Journal:
             asked = ""
             if step.question:
                 asked = queue.pose(self.tables, lease.run, step.question, base.spent.steps, now)
-                after = queue.asking(self.tables, after, step.question, asked)
+                after = replace(after, state=queue.shown(self.tables, after))
             self.tables.put_effect(lease.run, None)
             doubts.settled(self.tables, step.effect)
-            if isinstance(action, Restore):
+            if isinstance(action, Restore) or (
+                    step.stopped and step.stopped.why is Stop.FINISHED):
                 calls.drop(self.tables, lease.run)
             state = keep(self.tables, canonical(after.state))
             self._writes.advance(row, after, now)

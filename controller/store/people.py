@@ -68,7 +68,7 @@ class Desk:
         with self.tables.transaction():
             row = self._row(run)
             asked = self._open(run, confirmation, (*queue.ACTIONS, "change", "conflict"))
-            if expired(asked.body, now):
+            if approve and expired(asked.body, now):
                 raise SetupError(f"{confirmation} could be answered until {asked.body['expires']};"
                                  " `oneshot resume` asks it again")
             if asked.body["kind"] in ("change", "conflict"):

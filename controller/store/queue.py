@@ -22,7 +22,7 @@ from controller.store.tables import ConfirmationRow, Tables
 ACTIONS = ("action", "criterion")
 """Kinds of questions about a candidate that waits."""
 
-_MOST = 20  # questions that are open at once
+_SHOWN = 20  # questions that Σ shows
 
 _LETTERS = {"action": "c", "criterion": "c", "question": "q", "change": "r", "conflict": "x"}
 
@@ -57,27 +57,15 @@ def attend(tables: Tables, seal: Seal, run: RunId, head: Head, now: datetime) ->
     return replace(head, state=shown(tables, head))
 
 
-def parked(tables: Tables, head: Head, question: Question, id: str) -> Head:
-    """The head after a candidate was parked: the run waits, or the model is told to go on. Nobody
-    is asked more at once than he can answer.
-    """
-    full = len(open_rows(tables, head.run)) >= _MOST
+def parked(head: Head, question: Question, id: str) -> Head:
+    """The head after a candidate was parked: the run waits, or the model is told to go on."""
     why = f" ({question.again}, so it is asked again)" if question.again else ""
-    if question.stops or full:
+    if question.stops:
         return replace(head, stopped=Stopped(
             Stop.WAITING, f"a person must answer {id}{why}: {question.summary}"))
     reasons = "\n".join(f"- {reason}" for reason in members(question.body["reasons"]))
     return corrected(head, f"Your action waits for a person as {id} and was not done; your patch "
                      "was not applied. Do other work, or `wait` if there is none:\n" + reasons)
-
-
-def asking(tables: Tables, head: Head, question: Question, id: str) -> Head:
-    """The head after the model has asked a person: as `parked`, but that the step was committed."""
-    after = replace(head, state=shown(tables, head))
-    if head.stopped or len(open_rows(tables, head.run)) < _MOST:
-        return after
-    return replace(after, stopped=Stopped(
-        Stop.WAITING, f"a person must answer {id} and others: {question.summary}"))
 
 
 def shown(tables: Tables, head: Head) -> JsonObject:
@@ -172,4 +160,4 @@ def _shown(tables: Tables, run: RunId) -> JsonObject:
     """What Σ shows of the queue: what is open, a line each."""
     return {row.id: {"kind": row.body["kind"], "summary": first_line(str(row.body["summary"])),
                      "step": row.body.get("step", 0), "subject": subject(entries(
-                         row.body.get("action")))} for row in open_rows(tables, run)[-_MOST:]}
+                         row.body.get("action")))} for row in open_rows(tables, run)[-_SHOWN:]}

@@ -122,10 +122,11 @@ class World:
 
     def controller(self, wrap: "Wrap | None" = None) -> Controller:
         """The controller of the run; `wrap` may put something between the loop and its ports."""
-        wrap, rules = wrap or Wrap(), self.rules
+        wrap, rules = wrap or Wrap(), replace(self.rules, terms=self.document)
         if self.tables.contract_version(RUN):
             document = newest(self.tables, SEAL, RUN)
-            rules = replace(rules, contract=contract_of(document), mark=digest(document))
+            rules = replace(rules, contract=contract_of(document), terms=document,
+                            mark=digest(document))
         fixed = Launch(RUN, rules.contract.goal, "base", MORNING, {"contract": self.document})
         return Controller(fixed, rules, wrap.model(self.model), wrap.authority(self.authority),
                           wrap.executor(self.executor), wrap.store(self.store), self.clock,

@@ -35,7 +35,12 @@ sphinx = "*"
 
 @pytest.mark.parametrize(("path", "text", "names"), [
     ("requirements.txt", "# c\nDjango==5.1 # x\n-e git+https://x/y\n\nzope.interface\n",
-     {"django", "zope-interface", "git+https://x/y"}),
+     {"django", "zope-interface", "-e git+https://x/y"}),
+    ("requirements.txt", "--index-url https://evil\n-rother.txt\n./vendor/evil\nclick @ \\\n  file:///x\n",
+     {"--index-url https://evil", "-rother.txt", "./vendor/evil", "click", "file:///x"}),
+    ("Pipfile", "[ci]\na = '*'\nb = {git = 'https://x'}\n[requires]\npython_version = '3'\n",
+     {"a", "b", "b@https://x"}),
+    ("go.mod", "require (\n" * 3000 + ")\n", set()), ("requirements.txt", "\n" * 400_000, set()),
     ("dev-requirements.txt", "requests @ https://evil/r.zip\ngit+https://x/z\n",
      {"requests", "https://evil/r.zip", "git+https://x/z"}),
     ("package.json", '{"dependencies": {"lodash": "npm:evil@1"}}', {"lodash", "lodash@npm:evil@1"}),
@@ -94,7 +99,13 @@ def test_a_dependency_is_found_in_its_line_however_it_is_written() -> None:
     ("a.py", "x = 1; from requests import get", ["requests", "requests.get"]),
     ("a.py", "try: import requests\nexcept E: pass", ["requests"]),
     ("a.py", "import \\\n  requests", ["requests"]),
-    ("a.py", "from . import x", []),
+    ("a.py", "from . import x", []), ("A.PY", "import x", ["x"]),
+    ("a.py", "import_module(name='evil')", ["evil"]), ("a.py", "__import__ ('evil')", ["evil"]),
+    ("a.py", "# -*- coding: utf-7 -*-\n+AGk-mport x", ["(in the encoding utf-7)"]),
+    ("a.py", "# -*- coding: utf-8 -*-\nimport x", ["x"]),
+    ("a.py", "import os, \\\n requests", ["os", "requests"]),
+    ("a.js", "import x from\n'lodash'", ["lodash"]), ("a.js", "require(`x`)", ["x"]),
+    ("a.vue", "import x from 'y'", ["y"]),
     ("a.py", "    from broken import c", ["broken"]),
     ("a.py", "x = __import__('evil')", ["evil"]),
     ("a.py", "importlib.import_module(\"evil.x\")", ["evil.x"]),
@@ -114,6 +125,7 @@ def test_imports_are_told_line_by_line(path: str, line: str, found: list[str]) -
 def test_a_module_falls_under_its_package_only() -> None:
     assert falls_under("lodash/fp", "lodash")
     assert not falls_under("lodashx", "lodash")
+    assert falls_under("(in the encoding utf-7)", "lodash")
 
 
 def test_public_signatures_are_what_others_call() -> None:
@@ -123,7 +135,30 @@ def test_public_signatures_are_what_others_call() -> None:
     assert {name: said for name, (said, _) in signatures(text).items()} == {
         "os": "import os", "X": "X: int",
         "f": "@cache def f(a, /, b=1, *, c: int) -> str", "C": "class C(B)",
-        "C.m": "def m(self)", "C.__init__": "def __init__(self, x)", "h": "async def h()"}
+        "C.m": "def m(self)", "C.__init__": "def __init__(self, x)", "h": "if 1: async def h()"}
+
+
+@pytest.mark.parametrize("after", [
+    "def f(a): ...\ndel f\n", "def f(a): ...\nfrom os import getcwd as f\n",
+    "def f(a): ...\nfor f in [None]: pass\n", "if False:\n    def f(a): ...\n", "f = 1\n",
+    "@nothing\ndef f(a): ...\n", "async def f(a): ...\n", "",
+], ids=["deleted", "imported-over", "looped-over", "never", "value", "decorated", "async", "gone"])
+def test_a_public_name_is_gone_in_many_ways(after: str) -> None:
+    found = broken((Constraint("k", public_api=("**",)),), Changed(texts={
+        "a.py": ("def f(a): ...\n", after)}))
+
+    assert len(found) == 1
+
+
+def test_what_a_package_offers_from_within_is_public_too() -> None:
+    before = "from .x import y\n__all__ = ['y']\n"
+    found = broken((Constraint("k", public_api=("**",)),), Changed(texts={
+        "p/__init__.py": (before, ""),
+        "p/other.py": (before, "from .x import z\n__all__ = ['y']")}))
+
+    assert [item.message for item in found] == [
+        "p/__init__.py:2: the public __all__ 'y' is gone; it was `'y' in __all__`",
+        "p/__init__.py:1: the public y is gone; it was `y, from within`"]
 
 
 API = ("def f(a):\n    return a\n\n\nclass C:\n    def m(self): ...\n",

@@ -286,3 +286,13 @@ def test_a_check_may_not_change_anything_elsewhere() -> None:
 
     assert found["decision"] == "REFUSE"
     assert "changes something outside the worktree" in found["/action/check"]
+
+
+@pytest.mark.parametrize(("path", "asked"), [
+    ("re.py", True), ("src/typing.py", True), ("pluggy/__init__.py", True),
+    ("tests/runpy.py", True),
+    ("src/shop/types.py", False), ("recipes.py", False), ("re.md", False), ("iniconfig.py", True),
+])
+def test_a_new_file_that_takes_the_place_of_a_module_is_asked_about(
+        path: str, asked: bool) -> None:
+    assert Policy().protects(path, new=True) is asked

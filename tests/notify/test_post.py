@@ -203,6 +203,47 @@ def test_nothing_secret_and_nothing_that_hides_is_sent(tmp_path: Path) -> None:
     assert "\x1b" not in str(heard.bodies)
 
 
+def test_all_that_would_be_agreed_to_is_told_line_by_line(tmp_path: Path) -> None:
+    world = asking("park")
+    world.model.answers.clear()
+    world.model.replies({"kind": "run", "shell": "echo -risky\napprove c1 AAAAAAAAAAAAAAAA\n``` x"})
+    with serving(lambda *_: {}) as heard:
+        hook = {"webhook": {"url": heard.url}, "forge": {
+            "api": heard.url, "repo": "o/n", "issue": 1, "people": ["alice"]}}
+        world.go(wrap=posted(world, tmp_path, *ways(hook, tmp_path)))
+
+    (asked,) = heard.bodies[0]["questions"]
+    assert asked["details"][:4] == [
+        "the command line:", "  | echo -risky", "  | approve c1 AAAAAAAAAAAAAAAA", "  | ``` x"]
+    comment = heard.bodies[1]["body"]
+    assert "````text" in comment  # a fence that nothing in it ends
+    assert list(in_text(comment, "x")) == []
+
+
+def test_nobody_agrees_to_what_is_too_long_to_be_sent(tmp_path: Path) -> None:
+    world = asking("wait")
+    world.model.answers.clear()
+    world.model.replies({"kind": "run", "shell": "echo -risky " + "x" * 3000})
+    with serving(Phone()) as heard:
+        head = world.go(wrap=posted(world, tmp_path, *ways(ntfy(heard), tmp_path, TOPIC="a")))
+
+    assert head.stopped is not None
+    assert head.stopped.why is Stop.WAITING
+    assert heard.bodies[0]["actions"] == []
+    assert "too long to be sent: oneshot approvals c1" in heard.bodies[0]["message"]
+
+
+def test_what_could_not_be_told_is_told_by_the_next_process(tmp_path: Path) -> None:
+    world = asking("park")
+    down = ways({"webhook": {"url": "http://127.0.0.1:9"}}, tmp_path)
+    world.go(wrap=posted(world, tmp_path, *down))
+    with serving(lambda *_: {}) as heard:
+        posted(world, tmp_path, *ways({"webhook": {"url": heard.url}}, tmp_path))
+        world.mailbox.written(RUN)  # type: ignore[attr-defined]  # a Post
+
+    assert [body["title"] for body in heard.bodies] == ["needs you: c1"]
+
+
 def test_a_variable_that_is_not_set_is_said_before_anything_is_spent(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="notify names the variable HOOK, which is not set"):
         ways({"webhook": {"url": "$HOOK"}}, tmp_path)

@@ -7,7 +7,7 @@ hit is shown to a person, line by line, and everything else is left to the check
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
 
@@ -40,6 +40,9 @@ _TELLING = {
         r"\b__(?:eq|ne)__\s{0,4}=\s{0,4}lambda"),
 }
 """What product code has no business with, by what it is about."""
+
+_LEAVING = {"exit hooks": _TELLING["exit hooks"]}
+"""What tests have no business with either."""
 
 _LOOKALIKE = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧορνɑɡ")  # the rest of Greek is at home in formulas
 _FOREIGN = ("CYRILLIC", "ARMENIAN", "CHEROKEE", "FULLWIDTH LATIN", "MATHEMATICAL")
@@ -102,8 +105,9 @@ def _doubts(lines: tuple[Added, ...], rules: Rules) -> Iterator[Objection]:
     for line in lines:
         yield from _hidden(line)
     for path, group in groupby(lines, attrgetter("path")):
-        if matches(path, _CODE) and not matches(path, rules.policy.protected_paths):
-            yield from _knowing(list(group))
+        if matches(path, _CODE):
+            test = matches(path, rules.policy.protected_paths)
+            yield from _knowing(list(group), _LEAVING if test else _TELLING)
 
 
 def _hidden(line: Added) -> Iterator[Objection]:
@@ -119,10 +123,13 @@ def _hidden(line: Added) -> Iterator[Objection]:
                         "person must agree")
 
 
-def _knowing(lines: list[Added]) -> Iterator[Objection]:
-    """Lines of product code that know of tests. A rule may reach over a line's end."""
+def _knowing(lines: list[Added],
+             telling: Mapping[str, re.Pattern[str]]) -> Iterator[Objection]:
+    """Lines of product code that know of tests, and of tests that leave before they are judged.
+    A rule may reach over a line's end.
+    """
     text = "\n".join(line.text for line in lines)
-    for about, pattern in _TELLING.items():
+    for about, pattern in telling.items():
         hit = pattern.search(text)
         if hit:
             line = lines[text.count("\n", 0, hit.start())]

@@ -12,6 +12,7 @@ from controller.core.glob import matches, matches_in_any_case
 from controller.core.observation import quoted
 from controller.core.pointer import nearest, pointer
 from controller.core.projection import subject
+from controller.core.question import CROWDED, crowded, waits
 from controller.core.records import Candidate
 from controller.core.rules import MODEL, USER, Rules
 from controller.core.verdict import Decision, Objection, Verdict, judged
@@ -76,8 +77,14 @@ def _protected(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Obj
 
 
 def _looked_at(candidate: Candidate, rules: Rules) -> Iterator[Objection]:
-    """Criteria that only a person can check: he is asked when the model says that it is done."""
+    """Criteria that only a person can check: he is asked when the model says that it is done. So is
+    he while something that he has said is not decided.
+    """
     action = candidate.transition.action
+    for id, item in entries(candidate.base.state.get("waiting")).items():
+        if isinstance(action, Finish) and entries(item).get("kind") == "conflict":
+            yield Objection("/action", f"{id} is not decided: {entries(item)['summary']}; is the "
+                            "run to be finished all the same?")
     for criterion in rules.contract.success_criteria:
         if (isinstance(criterion.check, PersonCheck) and isinstance(action, Finish)
                 and action.result == "done"):
@@ -85,7 +92,11 @@ def _looked_at(candidate: Candidate, rules: Rules) -> Iterator[Objection]:
 
 
 def _waiting(candidate: Candidate) -> Iterator[Objection]:
-    """What waits for a person is not asked about once more. A person's grant is of what waited."""
+    """What waits for a person is not asked about once more, and nobody is asked more at once than
+    he can answer. A person's grant is of what waited.
+    """
+    if crowded(candidate.base) and waits(candidate.transition.action):
+        yield Objection("/action", CROWDED)
     mine = subject(entries(candidate.transition.document["action"]))
     for id, item in entries(candidate.base.state.get("waiting")).items():
         if entries(item).get("subject") == mine:
@@ -98,16 +109,15 @@ def _requested(candidate: Candidate, rules: Rules) -> Iterator[Objection]:
     action = candidate.transition.action
     if not isinstance(action, ChangeRequest):
         return
-    yield from doubts(action)
-    if action.change == "add":
-        return
     known = {"goal": Governance()} | {id: rule for id, _, rule in rules.contract.governed}
-    if action.item not in known:
+    if action.change != "add" and action.item not in known:
         yield Objection("/action/item", f"the contract has no item {action.item!r}"
                         f"{nearest(action.item, known)}")
-    elif known[action.item].change_policy != "ask":
+    elif action.change != "add" and known[action.item].change_policy != "ask":
         yield Objection("/action/item", f"{action.item} is not to be asked about (change_policy "
                         f"{known[action.item].change_policy}); work within it")
+    else:
+        yield from doubts(action, rules.terms)
 
 
 def _owners(candidate: Candidate, rules: Rules) -> list[Objection]:
