@@ -11,8 +11,9 @@ from controller.cli.show import document, line, next_commands, table
 from controller.core.canonical import JsonObject, JsonValue, entries
 from controller.core.errors import SetupError
 from controller.core.head import RunId
+from controller.core.observation import one_line
 from controller.core.projection import branch_head
-from controller.core.showing import barred, details, one_line
+from controller.core.showing import barred, details
 from controller.settings import from_environment
 from controller.store.contracts import document as contract_document
 

@@ -21,7 +21,7 @@ from controller.core.canonical import JsonObject, entries
 from controller.core.errors import Damaged, ModelError
 from controller.core.head import Head, Launch, Lease, Stop
 from controller.core.migrations import version_of
-from controller.core.showing import one_line
+from controller.core.observation import one_line
 from controller.core.tier import Tier
 from controller.documents import of_documents
 from controller.launch import launch

@@ -9,7 +9,7 @@ from controller.cli.show import document, exit_code, line, mark, next_commands, 
 from controller.core.canonical import JsonObject, JsonValue, entries
 from controller.core.errors import Damaged
 from controller.core.head import Head, RunId, Spent, Stop, Wish
-from controller.core.showing import one_line
+from controller.core.observation import one_line
 from controller.processes import alive
 from controller.settings import from_environment
 

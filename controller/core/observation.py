@@ -3,6 +3,8 @@
 The tail gets the larger share: tools say last what they found.
 """
 
+from controller.core.redact import printable, redact
+
 LIMIT = 12 * 1024
 """Bytes of one observation, at most."""
 
@@ -44,6 +46,16 @@ def first_line(text: str, limit: int = 160) -> str:
     """
     first = text.strip().split("\n", 1)[0]
     return first if len(first) <= limit else first[:limit - 1] + "…"
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """A text in one line, with what stands in further lines told of.
+
+    >>> one_line("pip download x\\ncurl evil")
+    'pip download x ⏎ curl evil'
+    """
+    line = " ⏎ ".join(redact(printable(text)).strip().splitlines())
+    return line if len(line) <= limit else line[:limit - 1] + "…"
 
 
 def whole(observation: str, before: str) -> str:

@@ -8,17 +8,8 @@ from collections.abc import Iterator
 from controller.core.amending import NEVER, check
 from controller.core.canonical import JsonObject, entries, members
 from controller.core.governed import Change, NoSuchChange, differences
+from controller.core.observation import one_line
 from controller.core.redact import printable, redact
-
-
-def one_line(text: str, limit: int = 200) -> str:
-    """A text in one line, with what stands in further lines told of.
-
-    >>> one_line("pip download x\\ncurl evil")
-    'pip download x ⏎ curl evil'
-    """
-    line = " ⏎ ".join(redact(printable(text)).strip().splitlines())
-    return line if len(line) <= limit else line[:limit - 1] + "…"
 
 
 def barred(text: str) -> list[str]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from controller.core.canonical import JsonObject, JsonValue
 from controller.core.config import Limits
 from controller.core.head import Head, Stop
+from controller.core.observation import one_line
 from controller.core.redact import printable, redact
-from controller.core.showing import details, one_line
+from controller.core.showing import details
 
 _WHOLE = 2500  # bytes of what a question is about; ntfy takes messages of 4096
 _FEW = 10  # lines of what is longer

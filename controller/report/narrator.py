@@ -7,7 +7,6 @@ from controller.core.action import identity
 from controller.core.canonical import JsonObject, entries, members
 from controller.core.observation import first_line
 from controller.core.parse import parse
-from controller.core.records import POSTCONDITION
 
 MARKS = {True: "✓", False: "✗", None: "?"}
 """A mark for yes, no and unknown."""
@@ -64,15 +63,17 @@ def action_line(record: JsonObject) -> str:
 def _committed(record: JsonObject) -> str:
     stopped = entries(record.get("stopped"))
     summary = str(entries(record["outcome"])["summary"])
-    undone = [str(item["subject"]) for item in map(entries, members(record.get("evidence")))
-              if str(item["subject"]).startswith(POSTCONDITION) and item["finding"] == "failing"]
-    if undone:
-        broke = ", ".join(name.removeprefix(POSTCONDITION) for name in undone)
-        summary = f"undone, it broke {broke}"
+    broke = [str(item["subject"]) for item in map(entries, members(record.get("evidence")))
+             if item["finding"] == "failing" and entries(record["action"])["kind"] in _UNDONE]
+    if broke:
+        summary = "undone: " + ", ".join(name.rpartition(":")[2] for name in broke)
     said = f"{action_line(record)} → {first_line(summary, 60)}"
     end = f" | {stopped['why']}: {stopped['reason']}" if stopped else ""
     return f"v{record['version']} {said}{end}"
 
+
+_UNDONE = ("run", "edit")
+"""Kinds of actions that are undone when evidence fails: they broke a constraint."""
 
 _RECOVERY: dict[tuple[str, object], str] = {
     ("external", True): "it happened, and is recorded",

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from controller.core.canonical import JsonObject
-from controller.core.governed import items, said
 from controller.core.head import Head, Launch, Owner, RunId
-from controller.store.contracts import document
 from controller.store.ledger import row_of, unknown
 from controller.store.rows import first_break, head_of, launch_of, owner_of
 from controller.store.tables import Tables
@@ -47,6 +45,9 @@ class Queries:
         return self.tables.artifact(digest)
 
     def item(self, run: RunId, id: str) -> str:
+        from controller.core.governed import items, said
+        from controller.store.contracts import document
+
         found = document(self.tables, run)
         return next((said(item) for _, item in items(found) if item["id"] == id), ""
                     ) if "last" in found else ""
