@@ -1,10 +1,16 @@
-"""Opening a run: the baseline is measured before any money is spent, and version 0 is written."""
+"""Opening a run: the baseline is measured before any money is spent, and version 0 is written. One
+that is only planned judges a proposal, and writes nothing.
+"""
 
-from controller.core.errors import SetupError
+from controller.core.errors import Refused, SetupError
 from controller.core.head import Head
 from controller.core.opening import first_observation, first_state
-from controller.core.records import Finding
-from controller.loop import Controller
+from controller.core.projection import adopt
+from controller.core.prompt import render
+from controller.core.records import Call, Finding
+from controller.core.review import reviewed
+from controller.core.verdict import Verdict
+from controller.loop import Controller, judge
 
 
 def launch(ctl: Controller, test_command: str | None = None) -> Head:
@@ -25,3 +31,15 @@ def launch(ctl: Controller, test_command: str | None = None) -> Head:
                 contract=ctl.rules.contract.version)
     ctl.store.create(ctl.launch, head, baseline)
     return head
+
+
+def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
+    """One fresh model call for `head` and what the gates say of it. Nothing is done or written."""
+    facts, heard = ctl.authority.observe(head), ctl.store.inbox.messages(head.run, head.heard)
+    shown = reviewed(adopt(head, facts, heard), facts, ctl.rules)
+    prompt = render(ctl.rules, shown)
+    call = Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
+    try:
+        return call, judge(ctl, call, shown, ctl.authority.observe(shown))[1]
+    except Refused as refusal:
+        return call, refusal.verdicts

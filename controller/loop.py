@@ -106,18 +106,6 @@ def wanted(ctl: Controller, lease: Lease) -> bool:
     return ctl.store.inbox.wish(lease.run) is not Wish.STOP
 
 
-def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
-    """One fresh model call for `head` and what the gates say of it. Nothing is done or written."""
-    facts, heard = ctl.authority.observe(head), ctl.store.inbox.messages(head.run, head.heard)
-    shown = reviewed(adopt(head, facts, heard), facts, ctl.rules)
-    prompt = render(ctl.rules, shown)
-    call = Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
-    try:
-        return call, judge(ctl, call, shown, ctl.authority.observe(shown))[1]
-    except Refused as refusal:
-        return call, refusal.verdicts
-
-
 def judge(ctl: Controller, call: Call, shown: Head,
           facts: Facts) -> tuple[Candidate, tuple[Verdict, ...]]:
     """The candidate with what the gates say of it, and what the authorities say of what it would

@@ -417,6 +417,17 @@ def ask_people(world: World) -> None:
     world.model.replies({"kind": "finish", "result": "done", "summary": "It is fixed."})
 
 
+def change_minds(world: World) -> None:
+    """A run whose contract becomes another: the model asks for it, and so entries make way."""
+    world.model.replies(command("write app.py -fixed"), {"facts": {
+        f"f{number}": {"text": "x"} for number in range(40)}})
+    world.model.replies({"kind": "change_request", "change": "add", "item": "must_remember",
+                         "value": "be quick", "reason": "it is late"})
+    world.model.replies(command("true"), {"facts": {"more": {"text": "y"}}, "lessons": ["l"]})
+    world.model.replies({"kind": "commit", "message": "Fix it"})
+    world.model.replies({"kind": "finish", "result": "done", "summary": "It is fixed."})
+
+
 def go_with_people(world: World, wrap: Wrap | None = None) -> None:
     """Run to the end, with people who answer whatever the run waits for."""
     desk = world.desk
@@ -426,7 +437,7 @@ def go_with_people(world: World, wrap: Wrap | None = None) -> None:
         if waiting["kind"] == "question":
             desk.say(RUN, "The left one", MORNING)
         else:
-            desk.answer(RUN, str(waiting["id"]), approve=waiting["id"] == "c1",
+            desk.answer(RUN, str(waiting["id"]), approve=waiting["id"] != "c2",
                         reason="not the tests", now=MORNING)
 
 
@@ -446,7 +457,7 @@ def _boundaries(scenario: Callable[[World], None]) -> list[tuple[Callable[[World
 
 
 @pytest.mark.parametrize(("scenario", "boundary"), [
-    *_boundaries(solve), *_boundaries(ask_people)],
+    *_boundaries(solve), *_boundaries(ask_people), *_boundaries(change_minds)],
     ids=lambda value: value.__name__ if callable(value) else str(value))
 def test_dying_anywhere_ends_in_the_same_head(
         scenario: Callable[[World], None], boundary: int) -> None:

@@ -8,7 +8,7 @@ from controller.cli.place import Place, open_place
 from controller.cli.show import document as one_document
 from controller.cli.show import line, table, talk
 from controller.core.amending import value_of
-from controller.core.canonical import JsonObject, JsonValue, entries
+from controller.core.canonical import JsonObject, JsonValue, digest, entries
 from controller.core.errors import SetupError
 from controller.core.governed import CRITERIA, NAMES, NoSuchChange, differences, find, items, said
 from controller.core.head import RunId
@@ -66,10 +66,11 @@ def _governance(item: JsonObject) -> str:
               help="For a criterion: the command that must exit with 0.")
 @click.option("--limit", "limits", multiple=True, metavar="YAML",
               help="For a constraint: what is checked, such as 'forbid_paths: [docs/**]'.")
+@click.option("--source", metavar="URL", help="Where you have it from, such as an issue.")
 @_run
 @click.pass_obj
 def add(folder: Path, kind: str, words: tuple[str, ...], check: str | None,
-        limits: tuple[str, ...], name: str | None) -> None:
+        limits: tuple[str, ...], source: str | None, name: str | None) -> None:
     """Add an item: a requirement, constraint, non-goal, boundary, remember, priority, criterion.
 
     \b
@@ -86,7 +87,8 @@ def add(folder: Path, kind: str, words: tuple[str, ...], check: str | None,
         if not rest:
             raise click.UsageError("expected the criterion's id, such as `criterion utc`")
         target = f"{field}/{rest.pop(0)}"
-    _change(place, run, "add", target, _value(field, " ".join(rest), check, limits))
+    value = _value(field, " ".join(rest), check, limits)
+    _change(place, run, "add", target, value, f"{source}@{digest(value)[:12]}" if source else "")
 
 
 @command.command("amend")
@@ -185,11 +187,12 @@ def _limit(text: str) -> JsonObject:
 
 
 def _change(place: Place, run: RunId, op: str, target: str, value: JsonValue,
-            reason: str = "") -> None:
+            why: str = "") -> None:
+    """`why` is where it comes from, or the reason; kept with who made the change and when."""
     now = place.clock.now()
     before = version(place.tables, run)
     number = place.desk.amend(run, by_user(
-        op, target, value, place.settings.user + f" ({reason})" * bool(reason), now))
+        op, target, value, place.settings.user + f" ({why})" * bool(why), now))
     for text in differences(document(place.tables, run, before), document(place.tables, run)):
         line(text)
     talk(f"version {number} of the contract of {run}; its next step begins under it")

@@ -21,8 +21,7 @@ from controller.core.tier import Tier
 from controller.core.verdict import Decision, Verdict, worst
 from controller.documents import of_documents
 from controller.folders import remove
-from controller.launch import launch
-from controller.loop import plan
+from controller.launch import launch, plan
 from controller.processes import alive
 from controller.project import read_project
 from controller.settings import from_environment

@@ -153,7 +153,7 @@ def test_the_contract_is_shown_changed_and_its_history_kept(quick: Shop) -> None
     quick.oneshot("run", "--cassette", str(quick.replies(WRITE)), "--steps", "1")
 
     first = quick.oneshot("intent", "show")
-    quick.oneshot("intent", "add", "requirement", "No floats")
+    quick.oneshot("intent", "add", "requirement", "No floats", "--source", "https://forge/issues/7")
     quick.oneshot("intent", "add", "criterion", "bye", "Says bye", "--check", "test -e bye.txt")
     quick.oneshot("intent", "amend", "requirement-1", "No floats, ever")
     retired = quick.oneshot("intent", "retire", "requirement-1", "--reason", "too strict")
@@ -164,6 +164,7 @@ def test_the_contract_is_shown_changed_and_its_history_kept(quick: Shop) -> None
     assert retired.out == "- requirement-1: No floats, ever\n"
     assert [row["op"] for row in log["versions"]] == ["add", "add", "amend", "retire"]
     assert "too strict" in log["versions"][-1]["source"]
+    assert "(https://forge/issues/7@" in log["versions"][0]["source"]
     diff = quick.oneshot("intent", "diff", "1")
     assert diff.out == '+ bye: Says bye {"check":{"shell":"test -e bye.txt"}}\n'
     shown = quick.oneshot("intent", "show", "--json").json["contract"]
