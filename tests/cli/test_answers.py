@@ -31,7 +31,7 @@ def test_what_waits_is_shown_with_the_exact_difference_and_what_hides_in_it(quic
     assert "+assert True" in shown.out
     assert "\u202e" not in shown.out
     assert "\\u202e" in shown.out or "U+202E" in shown.out
-    assert "why: /action: tests/test_prices.py is protected" in shown.out
+    assert "  | /action: tests/test_prices.py is protected" in shown.out
     assert "to undo it: `oneshot rollback" in shown.out
     assert told["action"]["kind"] == "edit"
     assert told["difference"].startswith(" tests/test_prices.py")

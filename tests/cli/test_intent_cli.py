@@ -110,7 +110,8 @@ def test_what_must_pass_is_run_before_each_git_commit_and_at_the_end(
 
     assert ran.code == 0, ran.err
     (refused,) = records(shop, "refused")
-    assert "constraint-1: `test ! -e big.txt` exits 0: exit 1" in refused["observation"]
+    assert "constraint-1: what must pass did not (`test ! -e big.txt` exits 0): exit 1" in (
+        refused["observation"])
     last = records(shop, "committed")[-1]
     assert {item["subject"]: item["finding"] for item in last["evidence"]} == {
         "postcondition:delivered": "verified", "hello": "verified", "constraint-1": "verified"}
