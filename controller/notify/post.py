@@ -47,7 +47,8 @@ class Post:
     told: Path
     warn: Callable[[str], None]
     seen: int = 0
-    down: datetime = _LONG_AGO  # until when no route is tried again
+    down: datetime = _LONG_AGO  # until when nothing is sent again
+    unheard: datetime = _LONG_AGO  # until when no answers are asked for again
     waiting: list[tuple[str, Answer]] = field(default_factory=list)
 
     def written(self, run: RunId) -> None:
@@ -69,12 +70,17 @@ class Post:
         self._remember(known)
 
     def collect(self, run: RunId) -> None:
-        """Take in what has come: by the way in which a notice went out, or since then."""
-        for route in self.routes:
+        """Take in what has come: by the way in which a notice went out, or since then. Nobody is
+        asked while nothing is open, nor for a while after a route was down.
+        """
+        asking = bool(self.routes) and self.clock.now() >= self.unheard and any(
+            item["status"] == "open" for item in self.queries.confirmations(run))
+        for route in self.routes if asking else ():
             try:
                 self.waiting += [(route.name, answer) for answer in route.poll()]
             except Unreachable as fault:
                 self.warn(f"note: no answers can be asked for: {fault}")
+                self.unheard = self.clock.now() + _DOWN
         answers, self.waiting = self.waiting, []
         for way, answer in answers:
             why = self._taken(run, way, answer)

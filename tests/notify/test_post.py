@@ -220,6 +220,16 @@ def test_all_that_would_be_agreed_to_is_told_line_by_line(tmp_path: Path) -> Non
     assert list(in_text(comment, "x")) == []
 
 
+def test_no_answers_are_asked_for_while_nothing_is_open(tmp_path: Path) -> None:
+    world = World()
+    for number in range(3):
+        world.model.replies(command(f"write a.py {number}"))
+    with serving(Phone()) as heard:
+        world.go(3, wrap=posted(world, tmp_path, *ways(ntfy(heard), tmp_path, TOPIC="a")))
+
+    assert heard.asked == []
+
+
 def test_nobody_agrees_to_what_is_too_long_to_be_sent(tmp_path: Path) -> None:
     world = asking("wait")
     world.model.answers.clear()
