@@ -48,9 +48,12 @@ class LocalCI:
     @property
     def subjects(self) -> tuple[Criterion, ...]:
         """The criteria, and of the constraints those that name a command that must pass."""
-        return (*self.contract.success_criteria, *(
-            Criterion(item.id, item.text, CommandCheck(item.must_pass), item.governance)
-            for item in self.contract.constraints if item.must_pass))
+        return (*self.contract.success_criteria, *self._must_pass)
+
+    @property
+    def _must_pass(self) -> tuple[Criterion, ...]:
+        return tuple(Criterion(item.id, item.text, CommandCheck(item.must_pass), item.governance)
+                     for item in self.contract.constraints if item.must_pass)
 
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
         """Everything at the run's Git commit, when the effect is a finish as done. When it is a new
@@ -66,8 +69,7 @@ class LocalCI:
 
     def vet(self, tree: str, state: JsonObject) -> tuple[Broken, ...]:
         """What must pass before a Git commit of a tree, and does not."""
-        wanted = tuple(item for item in self.subjects
-                       if item not in self.contract.success_criteria)
+        wanted = self._must_pass
         instead = self._instead(tree, agreed(self.repo, state, tree)) if wanted else {}
         found = [self._one(item, tree, tree, instead, None) for item in wanted]
         return tuple(Broken(item.subject, f"what must pass did not ({item.source}): {item.detail}")

@@ -32,8 +32,8 @@ def command(folder: Path, confirmation: str | None, name: str | None, every: boo
     """
     place = open_place(folder, from_environment())
     run = place.run(name)
-    found = [item for item in place.queries.confirmations(run)
-             if every or confirmation or item["status"] == "open"]
+    found = list(place.queries.confirmations(run) if every or confirmation
+                 else place.queries.questions(run))
     if confirmation:
         _detail(place, run, _one(found, confirmation), as_json)
     elif as_json:

@@ -68,8 +68,8 @@ def command(context: click.Context, folder: Path | None) -> None:
     _killed(stage)
     line("   oneshot resume")
     _oneshot(stage, "resume")
-    waiting = [str(item["id"]) for item in stage.place.queries.confirmations(
-        stage.place.run(None)) if item["status"] == "open"]
+    waiting = [str(item["id"])
+               for item in stage.place.queries.questions(stage.place.run(None))]
     for confirmation in waiting:
         line(f"   the model wants to change a test, so a person is asked: oneshot approve "
              f"{confirmation}")

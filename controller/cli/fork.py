@@ -41,6 +41,7 @@ def command(folder: Path, name: str | None, step: int) -> None:
 def _forked(place: Place, run: RunId, point: Point) -> Launch:
     """The new run. Its record is written last: until then nothing of it is known."""
     old = place.launch(run)
+    rules = of_documents(old.documents).rules
     now = place.clock.now()
     new = replace(old, run=run_id(old.goal, point.git_commit, now), at=now, folder="")
     theirs, ours = House(place, old), House(place, new)
@@ -51,10 +52,10 @@ def _forked(place: Place, run: RunId, point: Point) -> Launch:
                     ours.repo().tree_of(point.git_commit), point.snapshot.tree,
                     point.snapshot.extras)
     state: JsonObject = {**state_now(point, old), "source_authority": as_state(source),
-                         "budget": budget(Spent(), of_documents(old.documents).rules)}
+                         "budget": budget(Spent(), rules)}
     head = Head(new.run, 0, state, f"This run begins where run {run} was after step {point.step}.",
                 point.observation, extras=point.snapshot.extras,
-                contract=of_documents(old.documents).rules.contract.version,
+                contract=rules.contract.version,
                 marks={"sources": sources({}, {}, state, point.snapshot.tree)})
     journal(place).create(new, head, (), {"run": run, "step": point.step,
                                           "version": point.version})

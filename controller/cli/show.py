@@ -8,7 +8,7 @@ import click
 
 from controller.core.canonical import JsonObject
 from controller.core.head import Head, Stop
-from controller.core.redact import printable, redact
+from controller.core.redact import showable
 from controller.report.narrator import MARKS
 
 _ASCII = str.maketrans({"✓": "+", "✗": "x", "→": "->", "…": "..."})
@@ -35,12 +35,12 @@ def json_line(value: JsonObject) -> None:
 
 def line(text: str = "") -> None:
     """A line of output, with nothing in it that could move the cursor, and no secret."""
-    click.echo(_encodable(redact(printable(text)), sys.stdout))
+    click.echo(_encodable(showable(text), sys.stdout))
 
 
 def talk(text: str) -> None:
     """A line for people, on stderr."""
-    click.echo(_encodable(redact(printable(text)), sys.stderr), err=True)
+    click.echo(_encodable(showable(text), sys.stderr), err=True)
 
 
 def mark(good: bool | None) -> str:

@@ -42,8 +42,7 @@ def status_document(place: Place, run: RunId) -> JsonObject:
         "reason": head.stopped.reason if head.stopped else None,
         "git": head.state.get("source_authority"), "worktree": str(place.worktree(run)),
         "criteria": head.state.get("criteria"),
-        "waiting": [_waiting(item) for item in place.queries.confirmations(run)
-                    if item["status"] == "open"],
+        "waiting": [_waiting(item) for item in place.queries.questions(run)],
         "usage": {"tokens": head.spent.tokens, "cost_usd": head.spent.usd,
                   "calls_without_price": head.spent.unpriced},
         "next": list(next_steps(place, head)),
@@ -60,9 +59,8 @@ def _show(place: Place, run: RunId) -> None:
         line("  one action is open: whether it was done is not known. The state is intact.")
     table([("  " + mark({"verified": True, "failing": False}.get(str(item.get("finding")))), id,
             f"{item['finding']} {_when(item)}") for id, item in _criteria(head)])
-    for item in place.queries.confirmations(run):
-        if item["status"] == "open":
-            line(f"  waits for you: {item['id']} {item['kind']}: {one_line(str(item['summary']))}")
+    for item in place.queries.questions(run):
+        line(f"  waits for you: {item['id']} {item['kind']}: {one_line(str(item['summary']))}")
     line(f"  {_spent(head.spent)}")
     if head.stopped is None or head.stopped.why in (Stop.WAITING, Stop.LIMIT, Stop.STUCK):
         line(f"  worktree: {place.worktree(run)}")
@@ -115,8 +113,8 @@ def next_steps(place: Place, head: Head) -> tuple[str, ...]:
         case Stop.FINISHED:
             return (f"git log -p oneshot/{head.run}", f"oneshot report{name}")
         case Stop.WAITING:
-            return tuple(answer for item in place.queries.confirmations(head.run)
-                         if item["status"] == "open" for answer in _answers(place, head, item))
+            return tuple(answer for item in place.queries.questions(head.run)
+                         for answer in _answers(place, head, item))
         case Stop.LIMIT:
             return (_more(head.stopped.reason, name, place.named(head.run, "--run")),
                     f"oneshot log{name}")

@@ -219,6 +219,17 @@ def touched(action: Action) -> tuple[str, ...]:
             return ()
 
 
+def command_of(action: Action) -> Command | None:
+    """The command line that an action runs: a `run`'s own, or the check of an edit."""
+    match action:
+        case Run(command):
+            return command
+        case Edit(_, check):
+            return check
+        case _:
+            return None
+
+
 def identity(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912  (one return a kind)
     """The action in one short line for people and for Σ's `recent`."""
     match action:

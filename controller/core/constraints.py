@@ -16,7 +16,7 @@ from controller.core.dependencies import Unreadable, dependencies, is_manifest, 
 from controller.core.glob import matches, matches_in_any_case
 from controller.core.imports import falls_under, imported, is_code
 from controller.core.observation import quoted
-from controller.core.signatures import signatures
+from controller.core.signatures import NO_PYTHON, signatures
 
 _NAMED = 20  # files that a sentence names
 
@@ -142,7 +142,7 @@ def _signatures(item: Constraint, changed: Changed) -> Iterator[Said]:
         package = path.endswith(("__init__.py", "__init__.pyi"))
         try:
             was, now = signatures(old, package=package), signatures(new or "", package=package)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
+        except NO_PYTHON as fault:
             yield (f"{quoted(path)}:{getattr(fault, 'lineno', 1) or 1}: is no Python: {fault}",
                    path, 0)
             continue

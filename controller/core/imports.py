@@ -4,6 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from controller.core.signatures import NO_PYTHON
+
 _PYTHON = (re.compile(r"(?m)^[ \t]*from[ \t]+([\w.]+)[ \t]+import\b"),
            re.compile(r"\b(?:__import__|import_module)[ \t]*\(\s*['\"]([\w.]+)"),
            re.compile(r"(?m)(?:^|;)[ \t]*import[ \t]+([\w., \t]+)"))
@@ -44,7 +46,7 @@ def imported(path: str, text: str) -> Iterator[tuple[str, int]]:
             yield f"(in the encoding {coding[1]})", 1
         try:
             tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except NO_PYTHON:
             pass
         else:
             yield from _parsed(tree)

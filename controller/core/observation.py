@@ -3,7 +3,7 @@
 The tail gets the larger share: tools say last what they found.
 """
 
-from controller.core.redact import printable, redact
+from controller.core.redact import showable
 
 LIMIT = 12 * 1024
 """Bytes of one observation, at most."""
@@ -54,7 +54,7 @@ def one_line(text: str, limit: int = 200) -> str:
     >>> one_line("pip download x\\ncurl evil")
     'pip download x ⏎ curl evil'
     """
-    line = " ⏎ ".join(redact(printable(text)).strip().splitlines())
+    line = " ⏎ ".join(showable(text).strip().splitlines())
     return line if len(line) <= limit else line[:limit - 1] + "…"
 
 

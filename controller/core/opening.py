@@ -6,11 +6,10 @@ from controller.core.canonical import JsonObject
 from controller.core.facts import Facts
 from controller.core.head import Spent
 from controller.core.migrations import VERSION, version_of
-from controller.core.observation import bounded, first_line, quoted
+from controller.core.observation import bounded, quoted
 from controller.core.projection import as_state, budget
-from controller.core.proof import proofs
 from controller.core.records import Evidence, Finding
-from controller.core.review import intent
+from controller.core.review import intent, reverse_check
 from controller.core.rules import MODEL, Rules, properties
 
 _TOP = 60  # entries of the repository's top that are listed
@@ -38,8 +37,7 @@ def first_state(rules: Rules, facts: Facts, baseline: tuple[Evidence, ...]) -> J
         "confirmations": {}, "budget": budget(Spent(), rules), "waiting": {},
         "intent": intent(rules.contract, facts.now), "stale": {}, "desired": {},
         "evicted": {}, VERSION: version_of(rules.state_schema)}
-    made["proof"] = {proof.criterion: first_line(str(proof), 200) for proof in proofs(
-        rules.contract, made, facts.source.head_tree)}
+    made["proof"] = reverse_check(rules.contract, made, facts)
     return {name: value for name, value in made.items() if name in properties(rules.state_schema)}
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from controller.core.action import Action, Amend, Edit, Run, identity
+from controller.core.action import Action, Amend, Command, command_of, identity
 from controller.core.canonical import (
     JsonObject,
     JsonValue,
@@ -19,6 +19,7 @@ from controller.core.records import Effect, Evidence, Outcome, Status
 from controller.core.rules import Rules
 
 _CONFIRMATIONS = 20  # as the state schema has it
+MOST_WAITING = 20  # questions that wait for a person; as the state schema has it
 _PATHS = 20  # of one answer; what was agreed to beyond them is asked about again
 
 
@@ -70,8 +71,8 @@ def project(state: JsonObject, effect: Effect, outcome: Outcome,
         "budget": budget(effect.candidate.base.spent, rules),
     }
     after = {**after, **_evicted(after, gone)}
-    if isinstance(action, Run) or (isinstance(action, Edit) and action.check):
-        after["runtime_evidence"] = _runtime(action, outcome)
+    if command := command_of(action):
+        after["runtime_evidence"] = _runtime(command, outcome)
     if effect.grant and outcome.status is Status.DONE:
         paths = sorted(effect.paths, key=lambda path: not rules.policy.protects(path, new=False))
         after["confirmations"] = answered(state, effect.grant, action, "approved", {
@@ -105,7 +106,7 @@ def waiting(state: JsonObject, shown: JsonObject) -> JsonObject:
     """The state with what waits for a person; as it was in runs whose state has no place for it."""
     if "waiting" not in state or state["waiting"] == shown:
         return state
-    return {**state, "waiting": dict(list(shown.items())[-_CONFIRMATIONS:])}
+    return {**state, "waiting": shown}
 
 
 def _order(id: str) -> tuple[int, ...]:
@@ -182,8 +183,7 @@ def _recent(state: JsonObject, effect: Effect, outcome: Outcome, rules: Rules) -
     return [*members(state.get("recent")), entry][-keep:]
 
 
-def _runtime(action: Run | Edit, outcome: Outcome) -> JsonObject:
-    command = action.command if isinstance(action, Run) else action.check
+def _runtime(command: Command, outcome: Outcome) -> JsonObject:
     result = first_line(outcome.summary or outcome.text)
     return {"action": first_line(str(command)), "result": result,
             "tree": outcome.source.tree, "artifact": digest_bytes(outcome.output)}

@@ -9,13 +9,12 @@ from controller.core.canonical import JsonObject, JsonValue, digest, entries
 from controller.core.facts import Facts
 from controller.core.head import Head
 from controller.core.observation import first_line
-from controller.core.projection import tree_of
+from controller.core.projection import MOST_WAITING, tree_of
 from controller.core.records import Binding, Call, Candidate, Effect, Question
 from controller.core.rules import Rules
 from controller.core.verdict import Verdict
 
-_MOST = 20
-CROWDED = f"{_MOST} questions wait for a person already; do other work until he has answered"
+CROWDED = f"{MOST_WAITING} questions wait for a person already; do other work until he has answered"
 """What is said instead of one more question. Σ shows no more than so many."""
 
 CONTINUE = "continue"
@@ -71,7 +70,7 @@ def readdressed(call: Call, shown: Head) -> Call:
 
 def crowded(head: Head) -> bool:
     """Whether so much waits for a person that nothing more is to be asked."""
-    return len(entries(head.state.get("waiting"))) >= _MOST
+    return len(entries(head.state.get("waiting"))) >= MOST_WAITING
 
 
 def waits(action: Action) -> bool:

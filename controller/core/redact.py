@@ -52,6 +52,15 @@ def redact(text: str) -> str:
     return text
 
 
+def showable(text: str) -> str:
+    """`text` with nothing in it that moves a cursor, hides, or has the mark of a secret.
+
+    >>> showable("\\x1b[31mhttps://me:hunter2@example.org")
+    'https://[redacted: password in a url]@example.org'
+    """
+    return redact(printable(text))
+
+
 @dataclass(frozen=True, slots=True)
 class Redactor:
     """The funnel: what goes on of a text to log, state, prompt, report or terminal.

@@ -9,12 +9,12 @@ from controller.core.amending import NEVER, check
 from controller.core.canonical import JsonObject, entries, members
 from controller.core.governed import Change, NoSuchChange, differences
 from controller.core.observation import one_line
-from controller.core.redact import printable, redact
+from controller.core.redact import showable
 
 
 def barred(text: str) -> list[str]:
     """Every line of a text behind a bar, with nothing in it that hides or is a secret."""
-    return [f"  | {line}" for line in redact(printable(text)).splitlines() or [""]]
+    return [f"  | {line}" for line in showable(text).splitlines() or [""]]
 
 
 def details(item: JsonObject, contract: JsonObject) -> Iterator[str]:

@@ -8,11 +8,15 @@ Member: TypeAlias = tuple[str, tuple[str, int]]
 """A name, with its signature and its line."""
 
 
+NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What `ast.parse` raises of a text that somebody has made up."""
+
+
 def signatures(text: str, *, package: bool = False) -> dict[str, tuple[str, int]]:
     """Name -> (signature, line) of everything public: functions, classes, methods, constants. Of a
     `package` (its __init__.py) also what it imports from within itself.
 
-    Raises SyntaxError (or ValueError) when the file is no Python.
+    Raises one of NO_PYTHON when the file is no Python.
 
     >>> {name: said for name, (said, _) in signatures("def f(a, b=1): ...\\n_x = 2").items()}
     {'f': 'def f(a, b=1)'}

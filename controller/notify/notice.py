@@ -9,7 +9,7 @@ from controller.core.canonical import JsonObject, JsonValue
 from controller.core.config import Limits
 from controller.core.head import Head, Stop
 from controller.core.observation import one_line
-from controller.core.redact import printable, redact
+from controller.core.redact import showable
 from controller.core.showing import details
 
 _WHOLE = 2500  # bytes of what a question is about; ntfy takes messages of 4096
@@ -62,7 +62,7 @@ def _near(head: Head, limits: Limits) -> Iterator[Notice]:
 def document(notice: Notice, head: Head, goal: str, questions: JsonValue) -> JsonObject:
     """A notice as it is sent (schema oneshot/notice@1), with the questions that are open."""
     return {"schema": "oneshot/notice@1", "event": notice.event, "run": head.run,
-            "goal": _clean(goal), "title": notice.title, "message": notice.text,
+            "goal": showable(goal), "title": notice.title, "message": notice.text,
             "step": head.spent.steps, "version": head.version, "questions": questions}
 
 
@@ -79,9 +79,4 @@ def question(item: JsonObject, contract: JsonObject, token: str) -> JsonObject:
 
 
 def _notice(event: str, key: str, title: str, text: str) -> Notice:
-    return Notice(event, key, one_line(title), _clean(text)[:1000])
-
-
-def _clean(text: str) -> str:
-    """Nothing that moves a cursor, hides, or is a secret leaves this machine."""
-    return redact(printable(text))
+    return Notice(event, key, one_line(title), showable(text)[:1000])

@@ -73,8 +73,8 @@ class Post:
         """Take in what has come: by the way in which a notice went out, or since then. Nobody is
         asked while nothing is open, nor for a while after a route was down.
         """
-        asking = bool(self.routes) and self.clock.now() >= self.unheard and any(
-            item["status"] == "open" for item in self.queries.confirmations(run))
+        asking = bool(self.routes) and self.clock.now() >= self.unheard and bool(
+            self.queries.questions(run))
         for route in self.routes if asking else ():
             try:
                 self.waiting += [(route.name, answer) for answer in route.poll()]
@@ -110,9 +110,8 @@ class Post:
     def _questions(self, run: RunId, way: str) -> list[JsonValue]:
         """The newest questions; the rest is told of by `oneshot approvals`."""
         contract = contract_document(self.queries.tables, run)
-        found = [item for item in self.queries.confirmations(run) if item["status"] == "open"]
         return [question(item, contract, self.seal.token(run, str(item["id"]), item, way))
-                for item in found[-_QUESTIONS:]]
+                for item in self.queries.questions(run)[-_QUESTIONS:]]
 
     def _is_new(self, notice: Notice, known: "_Known") -> bool:
         last = known.at.get(notice.key)

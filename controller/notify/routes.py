@@ -123,7 +123,7 @@ class Ntfy:
         address = f"{self.server}/{quote(self.replies)}/json?poll=1&since={quote(self.since)}"
         found: list[Answer] = []
         for line in _asked(address, None, self._headers()).splitlines():
-            message = _object(line)
+            message = entries(_parsed(line))
             if message.get("event") == "message":
                 self.since = str(message.get("id", self.since))
                 found += in_text(str(message.get("message", "")), "ntfy")
@@ -163,9 +163,9 @@ class Forge:
     def poll(self) -> tuple[Answer, ...]:
         found: list[Answer] = []
         while True:  # oldest first; the page that was not full is asked for again next time
-            listed = _listed(_asked(f"{self._address}?per_page={_PAGE}&page={self.page}", None,
-                                    self._headers()))
-            for comment in listed:
+            listed = members(_parsed(_asked(f"{self._address}?per_page={_PAGE}&page={self.page}",
+                                            None, self._headers())))
+            for comment in map(entries, listed):
                 who, id = str(entries(comment.get("user")).get("login", "")), comment.get("id")
                 if _number(id) > self.last and who in self.people:
                     found += in_text(str(comment.get("body", "")), f"comment of {who}")
@@ -242,20 +242,11 @@ def _host(address: str) -> str:
     return "/".join(address.split("/")[:3])
 
 
-def _object(text: str) -> JsonObject:
+def _parsed(text: str) -> JsonValue:
     try:
-        found = json.loads(text)
+        return cast("JsonValue", json.loads(text))
     except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _listed(text: str) -> list[JsonObject]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return []
-    return [entries(item) for item in found] if isinstance(found, list) else []
+        return None
 
 
 def _number(value: JsonValue) -> int:

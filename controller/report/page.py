@@ -52,8 +52,7 @@ def render_report(queries: Queries, run: RunId) -> str:
     return printable(environment.from_string(source).render(
         launch=queries.launch(run), head=head, ending=_ending(head),
         chain=queries.broken_link(run), criteria=_criteria(head),
-        evidence=_last_evidence(steps), waiting=[
-            item for item in queries.confirmations(run) if item["status"] == "open"],
+        evidence=_last_evidence(steps), waiting=queries.questions(run),
         answers=[{**r, "at": _minute(r)} for r in records
                  if r["kind"] in ("approved", "declined", "said")],
         tiers=_tiers(steps), steps=list(_steps(steps)), bars=_bars(steps), drifts=_drifts(steps),

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from controller.core.amending import check
 from controller.core.approval import Seal
-from controller.core.canonical import JsonObject, entries
+from controller.core.canonical import JsonObject, JsonValue, entries
 from controller.core.errors import Damaged, SetupError
 from controller.core.governed import Change, NoSuchChange, differences
 from controller.core.head import RunId
@@ -88,9 +88,9 @@ def resign(seal: Seal, body: JsonObject, run: RunId) -> JsonObject:
     return seal.signed({**{key: value for key, value in body.items() if key != "mac"}, "run": run})
 
 
-def by_user(op: str, target: str, value: object, by: str, at: datetime) -> Change:
+def by_user(op: str, target: str, value: JsonValue, by: str, at: datetime) -> Change:
     """A change that a person makes himself, now."""
-    return Change(op, target, value, f"{by}, {at.isoformat(timespec='seconds')}", at)  # type: ignore[arg-type]  # JSON, as it was parsed
+    return Change(op, target, value, f"{by}, {at.isoformat(timespec='seconds')}", at)
 
 
 def _first(tables: Tables, run: RunId) -> int:

@@ -152,18 +152,15 @@ class Desk:
         """
         newest = contracts.version(self.tables, run)
         with self.tables.transaction():
-            for row in queue.open_rows(self.tables, run):
-                binding = entries(row.body.get("binding"))
-                stale = row.id == id and row.body["kind"] in ("change", "conflict") and (
-                    binding["version"] != newest)
-                if stale:
-                    self.tables.put_confirmation(replace(row, body={
-                        **row.body, "binding": {**binding, "version": newest}}))
-                    note(self.tables, run, "asked again", now, {
-                        "confirmation": id, "text": "the contract has changed since"})
-                    break
-            else:
+            asked = next((row for row in queue.open_rows(self.tables, run)
+                          if row.id == id and row.body["kind"] in ("change", "conflict")), None)
+            binding = entries(asked.body.get("binding")) if asked else {}
+            if asked is None or binding["version"] == newest:
                 return
+            self.tables.put_confirmation(replace(asked, body={
+                **asked.body, "binding": {**binding, "version": newest}}))
+            note(self.tables, run, "asked again", now, {
+                "confirmation": id, "text": "the contract has changed since"})
         raise SetupError(f"{id} was asked about version {binding['version']} of the contract, which"
                          f" is at {newest} now; look at it again (`oneshot approvals {id}`) and "
                          "answer once more")

@@ -56,6 +56,10 @@ class Queries:
         return tuple({"id": row.id, "status": row.status, **row.body}
                      for row in self.tables.confirmations(run))
 
+    def questions(self, run: RunId) -> tuple[JsonObject, ...]:
+        """The confirmations that nobody has answered yet, oldest first."""
+        return tuple(item for item in self.confirmations(run) if item["status"] == "open")
+
     def holder(self, run: RunId) -> Owner | None:
         holder = row_of(self.tables, run).holder
         return owner_of(holder) if holder else None

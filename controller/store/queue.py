@@ -11,8 +11,8 @@ from controller.core.canonical import JsonObject, entries, members
 from controller.core.head import Head, RunId, Stop, Stopped
 from controller.core.observation import first_line
 from controller.core.parse import parse
+from controller.core.projection import MOST_WAITING, corrected, subject, told, waiting
 from controller.core.projection import answered as with_answer
-from controller.core.projection import corrected, subject, told, waiting
 from controller.core.records import Call, Question
 from controller.store import effects
 from controller.store.ledger import note
@@ -21,8 +21,6 @@ from controller.store.tables import ConfirmationRow, Tables
 
 ACTIONS = ("action", "criterion")
 """Kinds of questions about a candidate that waits."""
-
-_SHOWN = 20  # questions that Σ shows
 
 _LETTERS = {"action": "c", "criterion": "c", "question": "q", "change": "r", "conflict": "x"}
 
@@ -160,4 +158,5 @@ def _shown(tables: Tables, run: RunId) -> JsonObject:
     """What Σ shows of the queue: what is open, a line each."""
     return {row.id: {"kind": row.body["kind"], "summary": first_line(str(row.body["summary"])),
                      "step": row.body.get("step", 0), "subject": subject(entries(
-                         row.body.get("action")))} for row in open_rows(tables, run)[-_SHOWN:]}
+                         row.body.get("action")))}
+            for row in open_rows(tables, run)[-MOST_WAITING:]}

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 from controller.core.action import (
     Action,
-    Command,
     Commit,
     Delete,
     Edit,
     Read,
     Run,
     Search,
+    command_of,
     touched,
 )
 from controller.core.facts import Facts
@@ -75,24 +75,14 @@ def _named(action: Action) -> list[tuple[str, str]]:
 
 
 def _commands(action: Action, patterns: tuple[str, ...], why: str) -> Iterator[Objection]:
-    command = _command(action)
+    command = command_of(action)
     for pattern in patterns if command else ():
         if re.search(pattern, str(command)):
             yield Objection("/action", f"{why} (it matches {pattern!r})")
 
 
-def _command(action: Action) -> Command | None:
-    match action:
-        case Run(command):
-            return command
-        case Edit(_, check):
-            return check
-        case _:
-            return None
-
-
 def _too_long(action: Action, rules: Rules) -> Iterator[Objection]:
-    command = _command(action)
+    command = command_of(action)
     limit = rules.policy.max_timeout
     if command and command.timeout and command.timeout > limit:
         yield Objection("/action/timeout",

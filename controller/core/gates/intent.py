@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from controller.core.action import ChangeRequest, Commit, Edit, Finish, Run, touched
+from controller.core.action import ChangeRequest, Commit, Edit, Finish, command_of, touched
 from controller.core.amending import doubts
 from controller.core.canonical import digest, entries
 from controller.core.constraints import Changed, broken, forbidden_command
@@ -52,9 +52,7 @@ def _forbidden(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Obj
 
 
 def _commands(candidate: Candidate, rules: Rules) -> Iterator[Objection]:
-    action = candidate.transition.action
-    line = action.command if isinstance(action, Run) else (
-        action.check if isinstance(action, Edit) else None)
+    line = command_of(candidate.transition.action)
     for hit in forbidden_command(rules.contract.constraints, line) if line else ():
         yield Objection("/action", str(hit))
 
