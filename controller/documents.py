@@ -8,11 +8,27 @@ from typing import Any, cast
 
 import contracts
 from controller.core.canonical import JsonObject, JsonValue, digest, entries, members
-from controller.core.config import Approvals, Config, Limits, ModelConfig
+from controller.core.config import (
+    Approvals,
+    Config,
+    DriftConfig,
+    ForgeConfig,
+    Limits,
+    ModelConfig,
+)
+from controller.core.delivery import DELIVERY
 from controller.core.errors import SetupError
 from controller.core.governed import seconds
 from controller.core.parse import command
-from controller.core.policy import Environment, External, Networked, Policy, Reach, Setup
+from controller.core.policy import (
+    Environment,
+    External,
+    Networked,
+    Policy,
+    Probe,
+    Reach,
+    Setup,
+)
 from controller.core.prompt import CONTRACT_LIMIT, SKILL_LIMIT, stable
 from controller.core.rules import Rules, transition_schema
 from controller.core.terms import contract_of
@@ -36,10 +52,11 @@ def of_documents(documents: JsonObject) -> Project:
     state_schema = _object(documents["state_schema"])
     rules = Rules(
         str(documents["skill"]), contract_of(_object(documents["contract"])), state_schema,
-        transition_schema(schema("transition"), state_schema),
+        transition_schema(schema("transition"), state_schema, () if config.forge else DELIVERY),
         _policy(_object(documents["policy"]), _named_by_checks(documents)), config.limits,
         config.approvals, _object(documents["contract"]),
-        digest([documents["contract"], documents["policy"]]))
+        digest([documents["contract"], documents["policy"]]), forge=config.forge,
+        drift=config.drift)
     _check_sizes(rules)
     return Project(rules, config, documents)
 
@@ -85,6 +102,11 @@ def _policy(document: JsonObject, named: tuple[str, ...]) -> Policy:
         confirm_commands=_texts(commands.get("confirm")),
         environment=_environment(entries(document.get("environment"))),
         network=Networked(_texts(network.get("hosts")), _texts(network.get("pre_granted"))),
+        granted=frozenset(kind for kind, word in entries(document.get("forge")).items()
+                          if word == "granted"),
+        trusted=frozenset(_texts(entries(document.get("forge")).get("trust"))),
+        probes=tuple(_probe(name, entries(item))
+                     for name, item in entries(document.get("probes")).items()),
         **_arguments(limits))
 
 
@@ -109,6 +131,14 @@ def _external(item: JsonObject) -> External:
               _texts(item.get("variables"))))
 
 
+def _probe(name: str, item: JsonObject) -> Probe:
+    line, get = item.get("run"), item.get("get")
+    fresh = item.get("fresh")
+    return Probe(name, command({"shell": line}) if line else None, str(get or ""),
+                 seconds(fresh) if isinstance(fresh, str) else 300, _external(
+                     {"run": "true", **item}).reach)
+
+
 def _texts(value: JsonValue) -> tuple[str, ...]:
     return tuple(map(str, members(value)))
 
@@ -119,7 +149,9 @@ def _config(document: JsonObject) -> Config:
     return Config(
         model=ModelConfig(**_arguments(document.get("model"))),
         limits=Limits(**_arguments(document.get("limits"))),
-        approvals=_approvals(entries(document.get("approvals"))), **_arguments(rest))
+        approvals=_approvals(entries(document.get("approvals"))),
+        forge=ForgeConfig(**_arguments(document["forge"])) if "forge" in document else None,
+        drift=DriftConfig(**_arguments(document.get("drift"))), **_arguments(rest))
 
 
 def _approvals(document: JsonObject) -> Approvals:

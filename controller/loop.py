@@ -5,11 +5,13 @@ observe → render → propose → admit → begin → perform → attest → se
 
 from dataclasses import dataclass
 
+from controller.core import drift
+from controller.core.action import EffectClass
 from controller.core.aim import Aim, aim
 from controller.core.approval import bound, differs
 from controller.core.budget import exhausted, may_go_on
 from controller.core.canonical import JsonObject
-from controller.core.errors import ModelError, Refused
+from controller.core.errors import MachineFault, ModelError, Refused, WorldError
 from controller.core.facts import Facts
 from controller.core.gates import admit
 from controller.core.head import Head, Launch, Lease, Stop, Wish
@@ -96,7 +98,7 @@ def step(ctl: Controller, lease: Lease) -> Head:
         return ctl.store.park(lease, candidate, verdicts, call, question, ctl.clock.now())
 
     effect = ctl.store.begin(lease, candidate, _aim(ctl, candidate, facts), facts, call)
-    return conclude(ctl, lease, effect, ctl.executor.perform(effect))
+    return conclude(ctl, lease, effect, _performed(ctl, lease, effect))
 
 
 def wanted(ctl: Controller, lease: Lease) -> bool:
@@ -125,8 +127,7 @@ def recover(ctl: Controller, lease: Lease) -> Head:
         return head  # whatever is open is concluded where the run goes on
     effect = ctl.store.open_effect(lease.run)
     if effect is not None:
-        seen = ctl.store.find(lease, effect, ctl.authority.examine(effect), ctl.clock.now())
-        return conclude(ctl, lease, effect, ctl.executor.resume(effect, seen))
+        return conclude(ctl, lease, effect, _resumed(ctl, lease, effect))
     if may_go_on(head, ctl.rules, _seconds(ctl), ctl.clock.now()):
         return ctl.store.stop(lease, None, ctl.clock.now())
     return ctl.store.inbox.remind(lease, ctl.clock.now())
@@ -156,9 +157,27 @@ def own(ctl: Controller, lease: Lease, head: Head, facts: Facts, action: JsonObj
     return conclude(ctl, lease, effect, ctl.executor.perform(effect))
 
 
+def _performed(ctl: Controller, lease: Lease, effect: Effect) -> Outcome:
+    """Do it; where something elsewhere may have happened although no answer came, that is looked at
+    before anything is done again.
+    """
+    try:
+        return ctl.executor.perform(effect)
+    except MachineFault:
+        raise
+    except WorldError:
+        if effect.aim.effect_class is not EffectClass.EXTERNAL:
+            raise
+        return _resumed(ctl, lease, effect)
+
+
+def _resumed(ctl: Controller, lease: Lease, effect: Effect) -> Outcome:
+    seen = ctl.store.find(lease, effect, ctl.authority.examine(effect), ctl.clock.now())
+    return ctl.executor.resume(effect, seen)
+
+
 def _aim(ctl: Controller, candidate: Candidate, facts: Facts) -> Aim:
-    return aim(candidate.transition.action, facts.source.branch, facts.source.tree,
-               ctl.rules.policy)
+    return aim(candidate.transition.action, facts.source, ctl.rules.policy)
 
 
 def _propose(ctl: Controller, lease: Lease, shown: Head) -> Call:
@@ -174,6 +193,9 @@ def _due(ctl: Controller, head: Head, facts: Facts) -> JsonObject | None:
     """What the controller has to do itself before a model is asked."""
     if facts.moved:
         return {"kind": "adopt", "commit": facts.moved}
+    drifted = drift.due(facts.drift, ctl.rules.drift)
+    if drifted:
+        return drifted
     version = ctl.rules.contract.version
     if head.contract < version:
         return {"kind": "amend", "version": version,

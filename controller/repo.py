@@ -12,6 +12,7 @@ from pathlib import Path
 
 from controller.core.errors import MachineFault, WorldError
 from controller.git_config import ENVIRONMENT
+from controller.loose import read_ref
 from controller.process import (
     Ended,
     Job,
@@ -77,6 +78,9 @@ class Repo:
 
     def ref(self, name: str) -> str | None:
         """The id a ref holds, or None when it does not exist."""
+        known = read_ref(self.git_dir, name)
+        if known is not None:
+            return known or None
         lines = self.git("for-each-ref", "--format=%(refname) %(objectname)", name).decode()
         found = dict(line.split() for line in lines.splitlines())  # and of the refs below it
         return found.get(name)
@@ -154,6 +158,10 @@ class Repo:
         """The newest Git commits that `new` has and `old` has not, a line each, with the author."""
         said = self.git("log", "-z", f"--max-count={limit}", "--format=%h %an: %s", new, f"^{old}")
         return tuple(names(said))
+
+    def merges(self, old: str, new: str) -> tuple[str, ...]:
+        """The ids of the merges that `new` has and `old` has not."""
+        return tuple(self.git("rev-list", "--merges", new, f"^{old}").decode().split())
 
     def commit_tree(self, tree: str, parent: str, message: str, by: Identity, at: datetime) -> str:
         """Store a Git commit and return its id; the same arguments give the same id."""

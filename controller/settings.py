@@ -25,6 +25,17 @@ class Settings:
     variables: dict[str, str] = field(default_factory=dict, repr=False)
     user: str = "user"  # who starts this, for the record
 
+    def named(self, written: str, where: str) -> str:
+        """A value of a configuration as it is written, or what the variable holds that it names
+        with a $. Raises SetupError, which says `where`, when that is not set.
+        """
+        if not written.startswith("$"):
+            return written
+        if written[1:] not in self.variables:
+            raise SetupError(f"config.yaml: {where} names the variable {written[1:]}, which is not "
+                             "set")
+        return self.variables[written[1:]]
+
     def find(self, program: str) -> str | None:
         """The absolute path of a program on PATH, or None."""
         import shutil

@@ -7,9 +7,10 @@ Not kept and not restored: what the repository ignores (caches and build product
 and are moved aside where they stand in the way), sockets, devices, times, owners, hard links.
 """
 
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from controller import extras as more
@@ -22,7 +23,7 @@ from controller.locks import locked
 from controller.pins import pin, pin_snapshot, prune
 from controller.repo import Repo
 from controller.restore import move_aside, put_back
-from controller.survey import Survey, survey
+from controller.survey import Survey, Walk, survey, walk
 
 _PASSES = 4  # a restore that brings back a .gitignore may need to look again
 
@@ -36,6 +37,8 @@ class Snapshots:
 
     repo: Repo
     base: str
+    _held: list[tuple[Walk, Snapshot]] = field(default_factory=list, compare=False, repr=False)
+    # the last walk, and the snapshot that was taken of it
 
     @property
     def root(self) -> Path:
@@ -50,7 +53,10 @@ class Snapshots:
         made.
         """
         with self._alone() as repo:
-            return self._taken(repo)
+            seen = self._walked()
+            if self._held and self._held[0][0].same(seen):
+                return self._held[0][1]
+            return self._taken(repo, seen)
 
     def keep(self, name: str) -> None:
         """Keep the state that the worktree has now under refs/oneshot/NAME, for good.
@@ -110,6 +116,7 @@ class Snapshots:
 
     def prune(self, kept: Iterable[Snapshot]) -> None:
         """Let go of every snapshot but these and the named ones, and pack what is left."""
+        self._held.clear()
         with self._alone() as repo:
             prune(repo, kept, self.base)
 
@@ -133,20 +140,27 @@ class Snapshots:
             self._index.with_name(self._index.name + ".lock").unlink(missing_ok=True)
             yield replace(self.repo, inherited=(lock,))
 
-    def _taken(self, repo: Repo) -> Snapshot:
+    def _walked(self) -> Walk:
+        self.root.mkdir(parents=True, exist_ok=True)  # all its files are gone then, no more
+        return walk(self.root, time.time_ns())
+
+    def _taken(self, repo: Repo, seen: Walk | None = None) -> Snapshot:
+        self._held.clear()
+        seen = seen or self._walked()
         try:
-            found = self._look(repo)
+            found = self._look(repo, seen)
         except WorldError:
             self._drop_index()
-            found = self._look(repo)
+            found = self._look(repo, self._walked())
         pin_snapshot(self._bare, found)
+        if seen.settled and not seen.deep:
+            self._held.append((seen, found))
         return found
 
-    def _look(self, repo: Repo) -> Snapshot:
-        self.root.mkdir(parents=True, exist_ok=True)  # all its files are gone then, no more
+    def _look(self, repo: Repo, walked: Walk) -> Snapshot:
         if not self._second():  # what was tracked before is kept, ignored or not
             repo.git("read-tree", self._last())
-        seen = survey(self.root, self._second())
+        seen = survey(self.root, self._second(), walked)
         self._clear_for_git(repo, seen)
         inner = [path for path in seen.nested if path]
         if inner:

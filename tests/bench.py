@@ -49,7 +49,7 @@ class Bench:
         transition = Transition(3, {}, parse(document), {
             "action": document, "state_patch": {}, "expected_version": 3})
         source = source or self.git.observe(head).source
-        meant = aim(transition.action, source.branch, source.tree, self.place.shell.policy)
+        meant = aim(transition.action, source, self.place.shell.policy)
         return Effect(effect_id(RUN, 3, transition), Candidate(head, transition, {}, source.tree),
                       meant, source, MORNING, 1)
 

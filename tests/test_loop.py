@@ -194,7 +194,7 @@ def test_drift_is_taken_over_and_told() -> None:
     head = world.step()
 
     assert "Drift" in world.model.prompts[1].text
-    assert head.state["source_authority"] == as_state(world.files.source())
+    assert head.state["source_authority"] == as_state(world.files.source(), head.state)
     assert world.files.now["new.py"] == "from somebody else"
 
 

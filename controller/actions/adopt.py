@@ -40,7 +40,7 @@ def _told(place: Workplace, source: Source, theirs: str, conflicts: tuple[str, .
     commits = repo.log(source.head, theirs, _NAMED)
     changed = repo.changed(source.head_tree, repo.tree_of(theirs))
     off = len(repo.log(theirs, source.head, _NAMED))
-    lines = [f"Drift: somebody else has moved {source.branch} from {source.head[:12]} to "
+    lines = [f"Drift (branch): somebody else has moved {source.branch} from {source.head[:12]} to "
              f"{theirs[:12]}. It is the head of the run now, merged into your worktree."]
     if off:
         lines.append(f"  {off} Git commits of yours were taken off; what they changed is in your "

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from controller.actions.adopt import adopt
 from controller.actions.commit import commit
+from controller.actions.deliver import deliver, wait
 from controller.actions.edit import edit
 from controller.actions.read import read
 from controller.actions.recall import exposing, recall
@@ -18,10 +19,14 @@ from controller.core.action import (
     Ask,
     ChangeRequest,
     Command,
+    Comment,
     Commit,
     Edit,
     EffectClass,
     Finish,
+    Halt,
+    PullRequest,
+    Push,
     Read,
     Recall,
     Restore,
@@ -104,8 +109,8 @@ class Hands:
         if remains.happened is None:
             return Outcome(Status.UNKNOWN, f"{line}: {remains.text}", effect.source)
         return Outcome(Status.DONE, f"{line}: it had happened before the controller was "
-                       f"interrupted, so it was not done again ({remains.text}). Its output is "
-                       "not known.", self._looked_at(effect), summary="it had happened already")
+                       f"interrupted, so it was not done again ({remains.text}). What else it said "
+                       "is not known.", self._looked_at(effect), summary="it had happened already")
 
     def _known(self, effect: Effect) -> Outcome | None:
         again = known(self.place.trail, self.place.run, effect, self.place.tests,
@@ -131,12 +136,11 @@ class Hands:
                 text = recall(place.trail, place.run, action)
                 return replace(_seen(effect, text, text.split("\n", 1)[0]),
                                exposed=exposing(place.trail, place.run))
-            case Ask() | ChangeRequest() | Amend():
+            case Ask() | ChangeRequest() | Amend() | Halt():
                 return _told(effect, action)
-            case Wait(seconds):
-                place.clock.sleep(seconds)
-                return _seen(effect, f"{seconds} seconds have passed.",
-                             f"waited at step {effect.candidate.base.spent.steps}")
+            case Wait() | Push() | PullRequest() | Comment():
+                return (wait(place, effect, action) if isinstance(action, Wait)
+                        else deliver(place, effect, action))
             case Finish(result, summary):
                 return _finish(effect, result, summary)
             case Edit() | Run() | Commit() | Adopt() | Restore():
@@ -220,9 +224,12 @@ def _seen(effect: Effect, text: str, summary: str) -> Outcome:
     return Outcome(Status.DONE, text, effect.source, summary=summary)
 
 
-def _told(effect: Effect, action: Ask | ChangeRequest | Amend) -> Outcome:
+def _told(effect: Effect, action: Ask | ChangeRequest | Amend | Halt) -> Outcome:
     """What is between people and the contract: nothing is done but saying so."""
     match action:
+        case Halt(reason):
+            return replace(_seen(effect, f"The run stood still: {reason}", "stood still"),
+                           stopped=Stopped(Stop.STUCK, reason))
         case Ask(question):
             return replace(_seen(effect, f"You asked: {question}", "asked"),
                            stopped=Stopped(Stop.WAITING, question))

@@ -7,6 +7,7 @@ from pathlib import Path
 from controller.commands import Shell
 from controller.core.head import RunId
 from controller.core.ports import Clock, Trail
+from controller.forge.outside import Outside
 from controller.repo import Identity, Repo
 from controller.snapshots import Snapshots
 
@@ -24,7 +25,8 @@ class Workplace:
     """One run's worktree, the shell for its commands, and the user's repository.
 
     `fence` raises LeaseLost when the run is not ours any more: asked right before anything that
-    is seen outside. `tests` are the command lines whose result follows from the files alone.
+    is seen outside. `tests` are the command lines whose result follows from the files alone;
+    `outside` is the forge.
     """
 
     run: RunId
@@ -35,6 +37,7 @@ class Workplace:
     trail: Trail
     clock: Clock
     tests: frozenset[str] = frozenset()
+    outside: Outside | None = None
     fence: Callable[[], None] = lambda: None
 
     @property

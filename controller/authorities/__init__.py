@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from controller.authorities.ci import LocalCI
 from controller.authorities.constraints import Constraints
+from controller.authorities.criteria import Criteria
 from controller.authorities.git import Git
+from controller.authorities.hosted import Hosted, Seen
 from controller.authorities.runtime import Runtime
-from controller.core.action import Commit, Edit, EffectClass
+from controller.core.action import Commit, Delivery, Edit, EffectClass
 from controller.core.constraints import Broken
 from controller.core.errors import WorldError
 from controller.core.facts import Facts
@@ -18,19 +19,27 @@ from controller.core.verdict import Objection, Verdict, judged
 
 @dataclass(frozen=True, slots=True)
 class Authorities:
-    """Git says what is there, CI says what holds, and the user's probes what happened elsewhere."""
+    """Git says what is there, CI says what holds, the forge and the user's probes what is so, and
+    what has happened, elsewhere.
+    """
 
     git: Git
-    ci: LocalCI
+    criteria: Criteria
     runtime: Runtime
     constraints: Constraints
+    hosted: Hosted | None = None
 
     def observe(self, head: Head) -> Facts:
-        facts, shell = self.git.observe(head), self.ci.shell
-        return replace(facts, drift=shell.redactor.text(facts.drift), tier=shell.sandbox.tier)
+        """Git first, then the forge, then what runs elsewhere."""
+        facts, shell = self.git.observe(head), self.criteria.ci.shell
+        seen = self.hosted.look(head) if self.hosted else Seen({})
+        drift = tuple(replace(item, text=shell.redactor.text(item.text))
+                      for item in (*facts.drift, *seen.drift))
+        return replace(facts, drift=drift, exposed=seen.exposed, tier=shell.sandbox.tier,
+                       seen={**seen.fields, **self.runtime.look(head)})
 
     def baseline(self, facts: Facts) -> tuple[Evidence, ...]:
-        return self.ci.check(facts.source.base, frozenset())
+        return self.criteria.check(facts.source.base, frozenset())
 
     def vet(self, candidate: Candidate, foresee: Callable[[Candidate], str]) -> Verdict:
         action, before = candidate.transition.action, candidate.tree
@@ -39,7 +48,7 @@ class Authorities:
             found += self.constraints.broken(foresee(candidate) or before, before)
         if isinstance(action, Commit):
             found += self.constraints.broken(before, "")
-            found += () if found else self.ci.vet(before, candidate.base.state)
+            found += () if found else self.criteria.vet(before, candidate.base.state)
         return judged("constraints", (Objection("/action", str(item)) for item in found))
 
     def examine(self, effect: Effect) -> Remains:
@@ -52,9 +61,10 @@ class Authorities:
                 except (WorldError, OSError) as fault:
                     return Remains(None, f"the worktree can't be read: {fault}")
             case EffectClass.EXTERNAL:
-                return self.runtime.examine(effect)
+                delivers = isinstance(effect.candidate.transition.action, Delivery)
+                return (self.hosted if delivers and self.hosted else self.runtime).examine(effect)
 
     def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
-        criteria = self.ci.attest(effect, outcome)  # first: it takes time, and branches can move
+        criteria = self.criteria.attest(effect, outcome)  # first: they take time
         return (*self.git.attest(effect, outcome), *self.constraints.attest(effect, outcome),
-                *criteria)
+                *(self.hosted.attest(effect, outcome) if self.hosted else ()), *criteria)

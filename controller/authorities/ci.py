@@ -1,27 +1,33 @@
-"""Local CI as an authority: success criteria, checked by us in a clean export of one Git commit.
+"""Local CI as an authority: a command that the user chose, in a clean export of one Git commit.
 
-The verdict is the exit code of a command that the user chose, in a folder that we made. Protected
-files are taken from the base, so that a run can't turn green by changing what is measured.
+The verdict is its exit code. Protected files are taken from the base, so that a run can't turn
+green by changing what is measured; reports are written outside the worktree, and only take a
+verdict back; and where all is green, a test that must fail is added: a runner that tells of no
+failure proves nothing.
 """
 
 import re
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from controller.authorities.git import agreed, changed_paths
+from controller.authorities.canary import canary_beside
+from controller.authorities.written import written
 from controller.commands import Ran, Shell, exported
-from controller.core.action import Amend, Command, Finish
-from controller.core.canonical import JsonObject, digest_bytes
-from controller.core.constraints import Broken
-from controller.core.contract import CommandCheck, Contract, Criterion, FileCheck, PersonCheck
-from controller.core.observation import bounded
-from controller.core.ports import Clock
-from controller.core.prompt import describe
-from controller.core.records import Effect, Evidence, Finding, Outcome
-from controller.core.tier import Tier
+from controller.core.action import Command
+from controller.core.contract import CommandCheck
+from controller.core.observation import quoted
+from controller.core.policy import Reach
+from controller.core.records import Finding, Measured
+from controller.core.reports import Unreadable, junit, line_coverage, tap
+from controller.core.results import Result, Results, results_of, shortfall
+from controller.folders import fresh
 from controller.repo import Entry, Repo
 
-_DETAIL = 3000  # bytes of a failing check's output that the model is shown
+REPORT = "ONESHOT_REPORT"
+"""The variable that names the folder, outside the worktree, where a check may write its report."""
+
 _EMPTY = re.compile(
     r"(?m)^(?:=+ )?(?:no tests ran|collected 0 items|Ran 0 tests|No tests found|# tests 0$)|"
     r"^Tests:\s{1,20}0 total|(?m:^running 0 tests$)|\[no test files\]|"
@@ -34,90 +40,213 @@ _SOME = re.compile(r"\b[1-9]\d{0,9} (?:passed|passing|tests? passed)|\bRan [1-9]
 
 _CANNOT_RUN = (126, 127)  # what a shell exits with when there is no such program
 
+_TOOLS = ("python3", "python", "pytest", "node", "npm", "go", "cargo", "java", "mvn", "ctest",
+          "ruff", "mypy", "tox")
+"""Programs whose version is kept with what they said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check came to, why, and the whole output of the run that tells most."""
+
+    finding: Finding
+    detail: str
+    output: str
+    measured: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """One run of a check's command: `faults` are why it does not hold, besides its exit."""
+
+    ran: Ran
+    finding: Finding
+    faults: tuple[str, ...] = ()
+    results: Results | None = None
+    coverage: float | None = None
+    canary: bool = False  # the test that we added has run
+
 
 @dataclass(frozen=True, slots=True)
 class LocalCI:
-    """Checks criteria of one run."""
+    """Makes the command checks of one run."""
 
     repo: Repo
     shell: Shell
-    contract: Contract
     base: str
-    clock: Clock
+    _versions: dict[str, str] = field(default_factory=dict)  # of tools, asked once
 
-    @property
-    def subjects(self) -> tuple[Criterion, ...]:
-        """The criteria, and of the constraints those that name a command that must pass."""
-        return (*self.contract.success_criteria, *self._must_pass)
+    def checked(self, check: CommandCheck, commit: str, instead: Mapping[str, Entry | None],
+                known: Measured | None, agreed: frozenset[str], measured: Measured) -> Checked:
+        """Whether a check holds at a Git commit, in which the paths of `instead` are other files.
 
-    @property
-    def _must_pass(self) -> tuple[Criterion, ...]:
-        return tuple(Criterion(item.id, item.text, CommandCheck(item.must_pass), item.governance)
-                     for item in self.contract.constraints if item.must_pass)
-
-    def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
-        """Everything at the run's Git commit, when the effect is a finish as done. When it is a new
-        version of the contract: what that brings, on the base.
+        `known`: how the same check was made of the base; `measured`: as far as it is known before.
         """
-        action, base = effect.candidate.transition.action, effect.candidate.base
-        if isinstance(action, Amend):
-            return self.check(self.base, frozenset(), after=base.contract)
-        if not isinstance(action, Finish) or action.result != "done":
-            return ()
-        commit = outcome.source.head
-        return self.check(commit, agreed(self.repo, base.state, commit), person=effect.grant)
+        on_base = commit == self.base
+        runs = [self._once(check, commit, instead, known, agreed, passing=on_base)
+                for _ in range(check.runs)]
+        held = [once for once in runs if once.finding is Finding.VERIFIED]
+        told = (held or runs)[-1] if len(held) >= check.passes else next(
+            once for once in runs if once.finding is not Finding.VERIFIED)
+        figures = f"; held in {len(held)} of {check.runs} runs" if check.runs > 1 else ""
+        finding = Finding.VERIFIED if len(held) >= check.passes else told.finding
+        kept = replace(measured, exit=told.ran.exit, results=told.results, held=len(held),
+                       coverage=told.coverage, runs=check.runs, tools=self._tools(check.command),
+                       canary="ran" if told.canary else "")
+        if finding is Finding.VERIFIED and not on_base and check.canary:
+            fault, canary = self._told_of_failure(check, commit, instead, known, told.results)
+            kept = replace(kept, canary=canary)
+            if fault:
+                return Checked(Finding.FAILING, fault, told.ran.output, kept)
+        return Checked(finding, _detail(told) + figures, told.ran.output, kept)
 
-    def vet(self, tree: str, state: JsonObject) -> tuple[Broken, ...]:
-        """What must pass before a Git commit of a tree, and does not."""
-        wanted = self._must_pass
-        instead = self._instead(tree, agreed(self.repo, state, tree)) if wanted else {}
-        found = [self._one(item, tree, tree, instead, None) for item in wanted]
-        return tuple(Broken(item.subject, f"what must pass did not ({item.source}): {item.detail}")
-                     for item in found if item.finding is not Finding.VERIFIED)
-
-    def check(self, commit: str, agreed: frozenset[str], *, after: int = 0,
-              person: str | None = None) -> tuple[Evidence, ...]:
-        """Everything at `commit` that came with a version of the contract after `after`. Protected
-        files are the base's, but for `agreed` paths; `person`: the confirmation of one.
-        """
-        tree, instead = self.repo.tree_of(commit), self._instead(commit, agreed)
-        return tuple(self._one(item, commit, tree, instead, person)
-                     for item in self.subjects if item.governance.since > after)
-
-    def _instead(self, commit: str, agreed: frozenset[str]) -> dict[str, Entry | None]:
-        base = self.repo.paths(self.base)
-        return {path: self.repo.entry(self.base, path)
-                for path in changed_paths(self.repo, self.base, commit) - agreed
-                if self.shell.policy.protects(path, new=path not in base)}
-
-    def _one(self, criterion: Criterion, commit: str, tree: str,
-             instead: Mapping[str, Entry | None], person: str | None) -> Evidence:
-        match criterion.check:
-            case PersonCheck():
-                said = f"a person said yes ({person})" if person else "no person has looked at it"
-                finding = Finding.VERIFIED if person else Finding.FAILING
-                return replace(self._evidence(criterion, finding, said, tree), authority="person")
-            case CommandCheck(command, expect_exit):
-                ran = self._run(command, commit, instead)
-                finding, output = _finding(ran, expect_exit), ran.output.encode()
-                failed = "" if finding is Finding.VERIFIED else "\n" + bounded(
-                    ran.output.rstrip(), _DETAIL, digest_bytes(output)[:16])
-                none = "; no test ran" if _ran_nothing(ran) else ""
-                return self._evidence(criterion, finding, ran.ending + none + failed, tree, output,
-                                      self.shell.sandbox.tier)
-            case FileCheck(path, contains):
-                return self._evidence(criterion, *_file(self.repo.file(commit, path), contains),
-                                      tree)
-
-    def _run(self, command: Command, commit: str, instead: Mapping[str, Entry | None]) -> Ran:
-        """Run a command in a clean export, with a home folder that no other command has seen."""
+    def _once(self, check: CommandCheck, commit: str, instead: Mapping[str, Entry | None],
+              known: Measured | None, agreed: frozenset[str], *, passing: bool) -> _Once:
         with exported(self.repo, self.shell, commit, "verify", instead) as (shell, folder):
-            return shell.run(command, folder)
+            mark = self._canary(check, folder, fails=False) if passing and check.canary else ""
+            ran, report = self._run(check, shell, folder)
+            if _finding(ran, check.expect_exit) is Finding.UNKNOWN:
+                return _Once(ran, Finding.UNKNOWN)
+            results, faults = _results(check, ran, folder, report, mark)
+            faults += _judged(check, ran, results, known, agreed)
+            coverage, less = _coverage(check, folder, report, known)
+            faults += less
+            good = not faults and _finding(ran, check.expect_exit) is Finding.VERIFIED
+            return _Once(ran, Finding.VERIFIED if good else Finding.FAILING, tuple(faults), results,
+                         coverage, bool(mark) and (report / mark).exists())
 
-    def _evidence(self, criterion: Criterion, finding: Finding, detail: str, tree: str,
-                  output: bytes = b"", tier: Tier | None = None) -> Evidence:
-        return Evidence(criterion.id, finding, "ci", describe(criterion.check), tree,
-                        self.clock.now(), detail, output, tier)
+    def _told_of_failure(self, check: CommandCheck, commit: str,
+                         instead: Mapping[str, Entry | None],
+                         known: Measured | None, green: Results | None) -> tuple[str, str]:
+        """Why a runner that says all is green is not to be believed (empty: it is), and what became
+        of the test that fails. `green`: what it said without that.
+        """
+        with exported(self.repo, self.shell, commit, "verify", instead) as (shell, folder):
+            mark = self._canary(check, folder, fails=True)
+            if not mark:
+                return "", ""
+            ran, report = self._run(check, shell, folder)
+            results, faults = _results(check, ran, folder, report, "")
+            if not (report / mark).exists():
+                expected = known is not None and known.canary == "ran"
+                return ("a test that we added did not run, and on the base it did: failures may "
+                        f"not be told of ({ran.ending})" if expected else ""), "did not run"
+            told = not faults and (results is None or any(
+                mark in id and result is Result.FAILED for id, result in results.tests.items()))
+            if ran.exit == check.expect_exit or not told:
+                return (f"a test that we added, and that must fail, was not told of: {ran.ending}; "
+                        "something in the Git commit changes what tests come to"), "passed"
+            before, now = (green.tests if green else {}), (results.tests if results else {})
+            other = [id for id, result in before.items()
+                     if result is Result.PASSED and now.get(id) is not Result.PASSED]
+            if other:
+                return (f"beside a test that we added, {quoted(other[0])} does not pass: what tests"
+                        " come to depends on which there are"), "failed, as it must"
+            return "", "failed, as it must"
+
+    def _canary(self, check: CommandCheck, folder: Path, *, fails: bool) -> str:
+        """Put a test of ours beside the project's; the mark that it leaves, empty: none is put."""
+        paths = sorted(self.repo.paths(self.base))
+        mark = secrets.token_hex(4)
+        beside = canary_beside(str(check.command), paths, mark, self._text, fails=fails)
+        place = folder / beside[0] if beside else None
+        if beside is None or place is None or place.parent.resolve() != (
+                folder.resolve() / beside[0]).parent or not place.parent.is_dir():
+            return ""  # or a link has taken the place of the folder
+        place.write_text(beside[1])
+        return mark
+
+    def _text(self, path: str) -> str:
+        return (self.repo.file(self.base, path) or b"").decode("utf-8", "replace")
+
+    def _run(self, check: CommandCheck, shell: Shell, folder: Path) -> tuple[Ran, Path]:
+        """Run the command, with a folder for its report; nothing of an earlier report is there."""
+        report = fresh(shell.scratch / "report", shell.sandbox.user)
+        for pattern in filter(None, (check.tests.report, check.coverage)):
+            for place in written(folder, pattern):
+                place.unlink()
+        more = {REPORT: str(report)}
+        if not check.tests.report:
+            theirs = dict(shell.policy.environment.variables).get("PYTEST_ADDOPTS", "")
+            more["PYTEST_ADDOPTS"] = (f"{theirs} -p no:cacheprovider -o junit_family=xunit2 "
+                                      f"--junitxml={report}/junit.xml").strip()
+        return shell.run(check.command, folder, more, Reach(writes=(str(report),))), report
+
+    def _tools(self, command: Command) -> dict[str, str]:
+        """The versions of the programs that a command line names."""
+        named = [tool for tool in _TOOLS if re.search(rf"(?:^|[\s/;&|]){re.escape(tool)}(?:\s|$)",
+                                                      str(command))]
+        for tool in named:
+            if tool not in self._versions:
+                shell = replace(self.shell, scratch=fresh(self.shell.scratch / "tools", None))
+                asked = Command((tool, "version" if tool == "go" else "--version"), 20)
+                ran = shell.run(asked, fresh(shell.scratch / "empty", shell.sandbox.user))
+                self._versions[tool] = ran.output.strip().split("\n")[0][:100]
+        return {tool: self._versions[tool] for tool in named if self._versions[tool]}
+
+
+def _results(check: CommandCheck, ran: Ran, folder: Path, report: Path,
+             mark: str) -> tuple[Results | None, list[str]]:
+    """What the report says of each test but the one with our mark, and what is wrong with it."""
+    if check.tests.report == "tap":
+        return tap(ran.output), []
+    pattern = check.tests.report or f"${REPORT}/junit.xml"
+    places = written(_root(pattern, folder, report), pattern.removeprefix(f"${REPORT}/"))
+    if not places:
+        return None, [f"there is no report {pattern}"] if check.tests.report else []
+    try:
+        whole = [item for place in places for item in junit(place.read_bytes()).tests.items()]
+    except Unreadable as why:
+        return None, [f"the report {pattern} can't be read: {why}"]
+    return results_of((id, result) for id, result in whole if not mark or mark not in id), []
+
+
+def _judged(check: CommandCheck, ran: Ran, results: Results | None, known: Measured | None,
+            agreed: frozenset[str]) -> list[str]:
+    """Why a run whose exit code may be as wanted does not hold."""
+    found = []
+    if check.output and not re.search(check.output, ran.output, re.MULTILINE):
+        found.append(f"its output does not match {check.output}")
+    base = known.results if known else None
+    if results is None:
+        if base and base.tests:
+            found.append("it wrote no report, and on the base it did")
+        elif _ran_nothing(ran):
+            found.append("no test ran")
+        return found
+    failed = [id for id, result in results.tests.items() if result is Result.FAILED]
+    if failed and check.expect_exit == 0 and ran.exit == 0:
+        found.append(f"it exits 0, but the report tells of {len(failed)} failed: "
+                     f"{quoted(failed[0])}")
+    return found + list(shortfall(check.tests, results, base, agreed))
+
+
+def _coverage(check: CommandCheck, folder: Path, report: Path,
+              known: Measured | None) -> tuple[float | None, list[str]]:
+    """The share of lines that are covered, and why that is too little."""
+    if not check.coverage:
+        return None, []
+    places = written(_root(check.coverage, folder, report),
+                     check.coverage.removeprefix(f"${REPORT}/"))
+    if not places:
+        return None, [f"there is no coverage report {check.coverage}"]
+    try:
+        share = line_coverage(places[0].read_bytes())
+    except Unreadable as why:
+        return None, [f"the coverage report {check.coverage} can't be read: {why}"]
+    before = known.coverage if known else None
+    less = [f"line coverage is {share:.2%}, and was {before:.2%} on the base"] if (
+        before is not None and share < before) else []
+    return share, less
+
+
+def _root(pattern: str, folder: Path, report: Path) -> Path:
+    return report if pattern.startswith(f"${REPORT}/") else folder
+
+
+def _detail(once: _Once) -> str:
+    said = [once.ran.ending, *([str(once.results)] if once.results else []), *once.faults]
+    return "; ".join(said)
 
 
 def _ran_nothing(ran: Ran) -> bool:
@@ -127,14 +256,4 @@ def _ran_nothing(ran: Ran) -> bool:
 def _finding(ran: Ran, expect_exit: int) -> Finding:
     if ran.exit is None or (ran.exit in _CANNOT_RUN and ran.exit != expect_exit):
         return Finding.UNKNOWN
-    if _ran_nothing(ran):
-        return Finding.FAILING
     return Finding.VERIFIED if ran.exit == expect_exit else Finding.FAILING
-
-
-def _file(content: bytes | None, contains: str | None) -> tuple[Finding, str]:
-    if content is None:
-        return Finding.FAILING, "there is no such file"
-    if contains is None or contains.encode() in content:
-        return Finding.VERIFIED, "it is so"
-    return Finding.FAILING, f"it does not have {contains!r}"

@@ -6,8 +6,12 @@ from functools import lru_cache
 
 from controller.core.action import Commit, Finish
 from controller.core.canonical import JsonObject, canonical, entries
+from controller.core.cases import Tested, cases, choosing, values_of
+from controller.core.contract import GitCheck
+from controller.core.drift import Drift
 from controller.core.errors import WorldError
-from controller.core.facts import Facts, Source
+from controller.core.facts import Added, Facts, Source
+from controller.core.glob import matches
 from controller.core.head import Head
 from controller.core.observation import quoted
 from controller.core.ports import Clock
@@ -27,6 +31,7 @@ from controller.snapshots import Snapshots
 
 _FEW = 5  # changed files that a finding names
 _NAMED = 30  # changed files that a drift names
+_TESTS, _LARGEST = 500, 256 * 1024  # files of tests that are looked into, bytes of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class Git:
     branch: str
     base: str
     clock: Clock
+    tests: tuple[str, ...] = ()  # patterns of the base's protected files
 
     def observe(self, head: Head) -> Facts:
         """The facts now, with the difference to what the head's state says as drift."""
@@ -50,8 +56,9 @@ class Git:
         differs = difference(replace(repo, inherited=()), source.head_tree, tree)
         return Facts(self.clock.now(), source, _paths(repo, self.base),
                      changed_paths(repo, self.base, tree), agreed(repo, head.state, tree),
-                     self._drift(head, source), theirs if theirs and theirs != at else "",
-                     differs.files, differs.added, differs.cut,
+                     self._drift(head, source), moved=theirs if theirs and theirs != at else "",
+                     pending=differs.files, added=differs.added, uncounted=differs.cut,
+                     cases=self._cases(differs.added),
                      stale=_stale(repo, canonical(head.marks.get("sources")).decode(), tree))
 
     def examine(self, effect: Effect) -> Remains:
@@ -75,23 +82,35 @@ class Git:
             return ()
         ref, wanted = f"refs/heads/{self.branch}", outcome.source.head
         found = self.user.ref(ref)
-        holds = found == wanted and _tree(self.snapshots.repo, wanted) == effect.source.tree
-        return (Evidence(
-            POSTCONDITION + "delivered", Finding.VERIFIED if holds else Finding.FAILING, "git", ref,
-            effect.source.tree, self.clock.now(),
-            f"{ref} of the user's repository is at {found or 'nothing'}, expected {wanted}"),)
+        repo, tree = self.snapshots.repo, effect.source.tree
+        holds = found == wanted and _tree(repo, wanted) == tree
+        said = [("delivered", holds, f"{ref} of the user's repository is at {found or 'nothing'}, "
+                 f"expected {wanted}")]
+        if finishing:
+            changed = _tree(repo, wanted) != _tree(repo, self.base)
+            said.append(("changed", changed, "the Git commit changes something of the base"
+                         if changed else "nothing is different from the base, so nothing is done"))
+        return tuple(Evidence(
+            POSTCONDITION + name, Finding.VERIFIED if good else Finding.FAILING, "git", ref,
+            tree, self.clock.now(), detail) for name, good, detail in said)
 
-    def _drift(self, head: Head, source: Source) -> str:
+    def _cases(self, added: tuple[Added, ...]) -> tuple[tuple[Added, str], ...]:
+        product = tuple(line for line in added if not matches(line.path, self.tests))
+        if not self.tests or not choosing(product):
+            return ()
+        return tuple(cases(product, _tested(self.snapshots.repo, self.base, self.tests)))
+
+    def _drift(self, head: Head, source: Source) -> tuple[Drift, ...]:
         known = tree_of(head.state)
         if not known or known == source.tree:
-            return ""
+            return ()
         changed = self.snapshots.repo.changed(known, source.tree)
         names = [f"  {letter} {quoted(path)}" for letter, path in changed[:_NAMED]]
         rest = [f"  … and {len(changed) - _NAMED} more"] if len(changed) > _NAMED else []
-        return "\n".join([
-            "Drift: somebody else changed these files since your last action (A added, M changed, "
+        return (Drift("worktree", "\n".join([
+            "somebody else changed these files since your last action (A added, M changed, "
             "D removed). They are kept as they are now; read what matters to you again.",
-            *names, *rest])
+            *names, *rest])),)
 
 
 @lru_cache(maxsize=8)
@@ -131,6 +150,15 @@ def _tree(repo: Repo, commit: str) -> str:
     return repo.tree_of(commit)
 
 
+@lru_cache(maxsize=2)
+def _tested(repo: Repo, base: str, tests: tuple[str, ...]) -> Tested:
+    """What stands in the base's tests, as far as they are looked at."""
+    paths = sorted(path for path in repo.paths(base) if matches(path, tests))
+    return values_of((f"{quoted(path)}:{number}", line) for path in paths[:_TESTS]
+                  for number, line in enumerate((repo.file(base, path) or b"")[:_LARGEST].decode(
+                      "utf-8", "replace").splitlines(), 1))
+
+
 @lru_cache(maxsize=8)
 def _paths(repo: Repo, commit: str) -> frozenset[str]:
     return repo.paths(commit)
@@ -143,6 +171,27 @@ def agreed(repo: Repo, state: JsonObject, tree: str) -> frozenset[str]:
         found |= paths - answered - changed_paths(repo, at, tree)
         answered |= paths
     return found
+
+
+def predicate(check: GitCheck, repo: Repo, user: Repo, base: str,
+              commit: str) -> tuple[Finding, str]:
+    """Whether Git says of a Git commit what a check wants, and why not."""
+    faults = []
+    if check.based_on:
+        theirs = user.ref(f"refs/heads/{check.based_on}")
+        if theirs is None:
+            return Finding.UNKNOWN, f"your repository has no branch {check.based_on}"
+        missing = repo.log(commit, theirs, _FEW)
+        if missing:
+            faults.append(f"it lacks Git commits of {check.based_on}: {'; '.join(missing)}")
+    merges = repo.merges(base, commit) if check.no_merges else ()
+    if merges:
+        faults.append(f"these are merges: {', '.join(id[:12] for id in merges[:_FEW])}")
+    outside = sorted(path for path in changed_paths(repo, base, commit) if check.touches
+                     and not matches(path, check.touches))
+    if outside:
+        faults.append("it changes other files: " + ", ".join(map(quoted, outside[:_FEW])))
+    return (Finding.FAILING, "; ".join(faults)) if faults else (Finding.VERIFIED, "it is so")
 
 
 @lru_cache(maxsize=64)

@@ -8,7 +8,7 @@ from pathlib import Path
 from controller.cli.house import House
 from controller.cli.show import talk
 from controller.commands import Shell
-from controller.core.canonical import digest
+from controller.core.canonical import digest, entries
 from controller.core.contract import CommandCheck
 from controller.core.errors import SetupError
 from controller.core.head import Launch
@@ -54,7 +54,9 @@ def shell_of(house: House, launch: Launch, policy: Policy, sandbox: Sandbox, num
     here = _here(policy, house, installed)
     listed, tools = here.environment, _tools(house, launch, here, installed)
     variables = place.settings.variables
-    names = {*listed.passed, *(setup.variables if setup else ()),
+    token = str(entries(entries(launch.documents["config"]).get("forge")).get("token") or "")
+    names = {*listed.passed, *(setup.variables if setup else ()), token.removeprefix("$"),
+             *(name for probe in here.probes for name in probe.reach.variables),
              *(name for item in here.external for name in item.reach.variables)}
     held = secret_values(
         [*place.settings.keys.values(), *(variables[name] for name in names if name in variables)],

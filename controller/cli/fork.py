@@ -51,7 +51,8 @@ def _forked(place: Place, run: RunId, point: Point) -> Launch:
     source = Source(branch_of(new.run), old.base, point.git_commit,
                     ours.repo().tree_of(point.git_commit), point.snapshot.tree,
                     point.snapshot.extras)
-    state: JsonObject = {**state_now(point, old), "source_authority": as_state(source),
+    before = state_now(point, old)
+    state: JsonObject = {**before, "source_authority": as_state(source, before),
                          "budget": budget(Spent(), rules)}
     head = Head(new.run, 0, state, f"This run begins where run {run} was after step {point.step}.",
                 point.observation, extras=point.snapshot.extras,

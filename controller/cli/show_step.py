@@ -1,5 +1,6 @@
-"""`oneshot show`: one step, whole."""
+"""`oneshot show`: one step, whole, or one piece of evidence."""
 
+from json import loads
 from pathlib import Path
 
 import click
@@ -8,13 +9,14 @@ from controller.cli.place import Place, open_place
 from controller.cli.show import document, line
 from controller.core.canonical import JsonObject, JsonValue, entries
 from controller.core.errors import SetupError
+from controller.core.evidence import PREFIX
 from controller.core.head import RunId
 from controller.report.narrator import sentence
 from controller.settings import from_environment
 
 
 @click.command("show")
-@click.argument("step", type=int)
+@click.argument("step", metavar="STEP|EVIDENCE")
 @click.argument("name", metavar="[RUN]", required=False)
 @click.option("--prompt", "part", flag_value="prompt", help="The exact bytes that were sent.")
 @click.option("--reply", "part", flag_value="reply", help="The exact bytes that came back.")
@@ -24,19 +26,44 @@ from controller.settings import from_environment
 @click.option("--gates", "part", flag_value="gates", help="What the gates objected.")
 @click.option("--evidence", "part", flag_value="evidence", help="What the authorities said.")
 @click.option("--output", "part", flag_value="output", help="The whole output of the command.")
+@click.option("--results", "part", flag_value="results", help="Of evidence: how each test ended.")
 @click.option("--json", "as_json", is_flag=True, help="The audit record as one JSON document.")
 @click.pass_obj
-def command(folder: Path, step: int, name: str | None, part: str | None, as_json: bool) -> None:
-    """Show step STEP of a run (the last one by default), or one part of it."""
+def command(folder: Path, step: str, name: str | None, part: str | None, as_json: bool) -> None:
+    """Show step STEP of a run (the last one by default), or one part of it; or a piece of evidence
+    by its id (ev_…), with everything that it was got under.
+    """
     place = open_place(folder, from_environment())
+    if step.startswith(PREFIX):
+        _evidence(place, step, part)
+        return
+    if not step.isdecimal():
+        raise click.UsageError(f"expected the number of a step, or ev_… of evidence; got {step!r}")
     run = place.run(name)
-    record = _record(place, run, step)
+    record = _record(place, run, int(step))
     if as_json:
         document(record)
     elif part:
         click.echo(_part(place, record, part), nl=False)
     else:
         _whole(place, record)
+
+
+def _evidence(place: Place, id: str, part: str | None) -> None:
+    """A piece of evidence is kept under the digest that its id is made of."""
+    kept = place.queries.artifact(id.removeprefix(PREFIX))
+    found = entries(loads(kept)) if kept else {}
+    if "subject" not in found:
+        raise SetupError(f"there is no evidence {id}; `oneshot why` lists what there is")
+    measured = entries(found.get("measured"))
+    match part:
+        case None:
+            document({"id": id, **found})
+        case "output" | "results":
+            digest = found["artifact"] if part == "output" else measured.get("results")
+            click.echo(_kept(place, digest), nl=False)
+        case _:
+            raise click.UsageError(f"evidence has no {part}; ask for --output or --results")
 
 
 def _record(place: Place, run: RunId, step: int) -> JsonObject:

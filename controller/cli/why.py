@@ -7,7 +7,7 @@ import click
 from controller.cli.house import House
 from controller.cli.place import Place, open_place
 from controller.cli.show import document, line, mark
-from controller.core.canonical import JsonObject, JsonValue, entries, members
+from controller.core.canonical import JsonObject, JsonValue
 from controller.core.contract import Criterion
 from controller.core.errors import SetupError
 from controller.core.head import RunId
@@ -51,7 +51,8 @@ def _proofs(place: Place, run: RunId) -> list[Proof]:
     fixed, state = place.launch(run), place.queries.head(run).state
     repo = House(place, fixed).repo()
     tree = repo.tree_of(branch_head(state) or fixed.base)
-    return list(proofs(of_documents(fixed.documents).rules.contract, state, tree))
+    rules = of_documents(fixed.documents).rules
+    return list(proofs(rules.contract, rules.policy, state, tree))
 
 
 def _tell(place: Place, run: RunId, proof: Proof, criterion: Criterion) -> None:
@@ -61,13 +62,9 @@ def _tell(place: Place, run: RunId, proof: Proof, criterion: Criterion) -> None:
     for check in _checks(place, run, proof.criterion):
         line(f"    step {check['step']}: {check['finding']} in tree {str(check['tree'])[:12]}: "
              f"{str(check['detail']).splitlines()[0] if check['detail'] else ''}")
-        if check["artifact"]:
-            line(f"        its output: artifact {str(check['artifact'])[:16]}")
+        line(f"        {check.get('id', '')}".rstrip())
 
 
 def _checks(place: Place, run: RunId, criterion: str) -> list[JsonObject]:
     """Every piece of evidence that was gathered about a criterion, oldest first."""
-    return [{"step": record.get("step", 0), **evidence}
-            for record in place.queries.audit(run)
-            for evidence in map(entries, members(record.get("evidence")))
-            if evidence["subject"] == criterion]
+    return list(place.queries.evidence(run, criterion))

@@ -51,9 +51,12 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     from controller.authorities import Authorities
     from controller.authorities.ci import LocalCI
     from controller.authorities.constraints import Constraints
+    from controller.authorities.criteria import Criteria
     from controller.authorities.git import Git
+    from controller.authorities.hosted import Hosted
     from controller.authorities.runtime import Runtime
     from controller.cli.confine import shell_of, tests_of
+    from controller.forge.configured import outside_of
 
     rules, user = of_documents(launch.documents).rules, place.user
     house = House(place, launch)
@@ -62,14 +65,20 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     rules = replace(rules, redactor=shell.redactor,
                     resolves=Lookup(snapshots.repo, place.queries.artifact).resolves)
     base, repo = launch.base, snapshots.repo
-    git = Git(snapshots, user, branch_of(launch.run), base, place.clock)
-    ci = LocalCI(repo, shell, rules.contract, base, place.clock)
+    git = Git(snapshots, user, branch_of(launch.run), base, place.clock,
+              rules.policy.protected_paths)
+    outside = outside_of(rules, launch.run, branch_of(launch.run), place.settings, user, repo)
+    hosted = Hosted(outside, rules.contract, place.clock, rules.policy.trusted) if outside else None
+    runtime = Runtime(repo, shell, base, place.clock)
+    criteria = Criteria(
+        LocalCI(repo, shell, base), user, rules.contract, rules.policy, place.clock, runtime,
+        hosted, known=lambda id: place.queries.measured_on_base(launch.run, id, base))
     constraints = Constraints(repo, rules.contract.constraints, base, place.clock)
     hands = Hands(Workplace(
         launch.run, snapshots, shell, user, identity_of(user, place.settings.home), place.queries,
-        place.clock, tests_of(rules), fence=lambda: store.check(lease) if lease else None))
+        place.clock, tests_of(rules), outside, lambda: store.check(lease) if lease else None))
     return Controller(launch, rules, model, Authorities(
-        git, ci, Runtime(repo, shell, base), constraints), hands, store, place.clock, mailbox)
+        git, criteria, runtime, constraints, hosted), hands, store, place.clock, mailbox)
 
 
 def build_model(place: Place, launch: Launch, config: ModelConfig) -> Model:

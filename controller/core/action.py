@@ -1,4 +1,4 @@
-"""What a model may ask the controller to do: ten kinds, each a value.
+"""What a model may ask the controller to do: thirteen kinds, each a value.
 
 The kinds and their fields are written down for models in the schema `transition`.
 """
@@ -152,10 +152,33 @@ class ChangeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Let time pass."""
+    """Let time pass; `checks`: no longer than until the hosted checks have said their last word."""
 
     seconds: int
     reason: str = ""
+    checks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """Bring the run's last Git commit to its branch on the forge; nothing there is overwritten."""
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """Open a pull request for the pushed branch, or bring the one that is open up to date."""
+
+    title: str
+    body: str
+    draft: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """Write a comment on the run's issue or pull request."""
+
+    body: str
+    on: Literal["issue", "pull_request"] = "issue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +226,25 @@ class Amend:
     text: str
 
 
-Own: TypeAlias = Adopt | Restore | Amend
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Stand still, because something that the run builds on is another now.
+
+    The controller's own, where the user wants it so.
+    """
+
+    reason: str
+
+
+Own: TypeAlias = Adopt | Restore | Amend | Halt
 """What the controller does by itself: journalled and recovered like anything else."""
 
+Delivery: TypeAlias = Push | PullRequest | Comment
+"""What is seen on a forge."""
+
 Action: TypeAlias = (
-    Read | Search | Edit | Run | Commit | Recall | Ask | ChangeRequest | Wait | Finish | Own)
+    Read | Search | Edit | Run | Commit | Recall | Ask | ChangeRequest | Wait | Finish | Delivery
+    | Own)
 
 
 def touched(action: Action) -> tuple[str, ...]:
@@ -250,8 +287,16 @@ def identity(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912  (one retur
             return f"ask {question}"
         case ChangeRequest(change, item):
             return f"ask to {change} {item}"
-        case Wait(seconds):
-            return f"wait {seconds} s"
+        case Wait(seconds, checks=checks):
+            return f"wait {seconds} s" + " for the hosted checks" * checks
+        case Push():
+            return "push"
+        case PullRequest(title):
+            return f"pull request {title!r}"
+        case Comment(body, on):
+            return f"comment on the {on.replace('_', ' ')}: {body}"
+        case Halt(reason):
+            return f"stand still: {reason}"
         case Finish(result):
             return f"finish ({result})"
         case Adopt(commit):

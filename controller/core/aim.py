@@ -8,10 +8,14 @@ from controller.core.action import (
     Amend,
     Ask,
     ChangeRequest,
+    Comment,
     Commit,
     Edit,
     EffectClass,
     Finish,
+    Halt,
+    PullRequest,
+    Push,
     Read,
     Recall,
     Restore,
@@ -20,6 +24,7 @@ from controller.core.action import (
     Wait,
     touched,
 )
+from controller.core.facts import Source
 from controller.core.observation import quoted
 from controller.core.policy import Policy
 
@@ -35,23 +40,32 @@ class Aim:
     expected: str = ""
 
 
-def aim(  # noqa: PLR0911  (one return a kind)
-        action: Action, branch: str, tree: str, policy: Policy) -> Aim:
-    """What the action aims at, on `branch` with a worktree that holds `tree`.
+def aim(  # noqa: C901, PLR0911  (one return a kind)
+        action: Action, source: Source, policy: Policy) -> Aim:
+    """What the action aims at, over what Git says now.
 
     Ours to say, never the model's, and never read from a command line: a command changes something
     outside the worktree when the user has listed it, word for word.
     """
     match action:
         case (Read() | Search() | Recall() | Ask() | ChangeRequest() | Wait() | Finish()
-              | Amend()):
+              | Amend() | Halt()):
             return Aim(EffectClass.PURE)
         case Edit():
             named = ", ".join(map(quoted, dict.fromkeys(touched(action)[:_NAMED])))
             return Aim(EffectClass.WORKSPACE, named, "the files hold what the edit says")
         case Commit():
-            return Aim(EffectClass.WORKSPACE, f"refs/heads/{branch}",
-                       f"it is at a Git commit of tree {tree}")
+            return Aim(EffectClass.WORKSPACE, f"refs/heads/{source.branch}",
+                       f"it is at a Git commit of tree {source.tree}")
+        case Push():
+            return Aim(EffectClass.EXTERNAL, f"refs/heads/{source.branch} of the forge",
+                       f"it is at {source.head}")
+        case PullRequest():
+            return Aim(EffectClass.EXTERNAL, f"the pull request of {source.branch}",
+                       "its text has the key of this effect")
+        case Comment(on=on):
+            return Aim(EffectClass.EXTERNAL, f"the comments of the {on.replace('_', ' ')}",
+                       "one of them has the key of this effect")
         case Restore(step):
             return Aim(EffectClass.WORKSPACE, "the worktree", f"it is as it was after step {step}")
         case Adopt(commit):

@@ -42,6 +42,41 @@ class ModelConfig:
     cassette: str | None = None
 
 
+ADOPT, ASK, STOP = "adopt", "ask", "stop"
+"""What becomes of a run when something that it builds on is another now: it goes on and the model
+is told, a person is asked, it stands still.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgeConfig:
+    """The forge of a repository. `token` may name a variable ($…). Seconds: for how long what it
+    said is recent enough (`refresh`), and how far apart two looks are that must agree before checks
+    are believed to have said their last word (`settle`).
+    """
+
+    kind: str  # github, gitlab or command
+    repo: str = ""
+    api: str = ""
+    token: str = ""
+    remote: str = "origin"
+    base: str = "main"
+    issue: int | None = None
+    command: str = ""
+    refresh: int = 60
+    settle: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class DriftConfig:
+    """What becomes of a run when one of these is another than before: adopt, ask or stop."""
+
+    remote: str = ASK
+    protection: str = ASK
+    issue: str = ASK
+    ci: str = ADOPT
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """How runs of this repository are made; says nothing about what they are for."""
@@ -49,6 +84,8 @@ class Config:
     model: ModelConfig = ModelConfig()
     limits: Limits = Limits()
     approvals: Approvals = Approvals()
+    forge: ForgeConfig | None = None
+    drift: DriftConfig = DriftConfig()
     domain: str = "coding"
     skill: str | None = None
     test_command: str | None = None

@@ -37,11 +37,36 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """What the report of a test runner must say, beside its exit code.
+
+    `report`: where the command writes JUnit files: a pattern in the worktree, or below
+    $ONESHOT_REPORT; `tap`: its output is TAP; empty: pytest is told to write one. Tests by their
+    ids (`core.results.test_id`). Without `pass_to_pass`, what passed on the base must pass.
+    """
+
+    report: str = ""
+    required: tuple[str, ...] = ()
+    fail_to_pass: tuple[str, ...] = ()
+    pass_to_pass: tuple[str, ...] = ()
+    minimum: int = 1
+    skips: bool = False  # tests may be skipped that were not on the base
+
+
+@dataclass(frozen=True, slots=True)
 class CommandCheck:
-    """Holds when the command exits with `expect_exit` in a clean export of the Git commit."""
+    """Holds when the command exits with `expect_exit` in a clean export of the Git commit, and
+    its output, report and coverage are as wanted: in at least `passes` of `runs` runs.
+    """
 
     command: Command
     expect_exit: int = 0
+    output: str = ""  # a regular expression that its output has to match somewhere
+    tests: Expected = Expected()
+    coverage: str = ""  # a Cobertura report that it writes, found as `Expected.report` is
+    runs: int = 1
+    passes: int = 1
+    canary: bool = True  # a test that must fail is added, to see that failures are told
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +84,39 @@ class PersonCheck:
     question: str
 
 
-Check: TypeAlias = CommandCheck | FileCheck | PersonCheck
+@dataclass(frozen=True, slots=True)
+class GitCheck:
+    """Holds when Git says so of the Git commit. `based_on`: a ref of the user's repository whose
+    Git commits it has; `touches`: it changes no other files than those.
+    """
+
+    based_on: str = ""
+    no_merges: bool = False
+    touches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostedCheck:
+    """Holds when a check of the forge's has succeeded on the very Git commit that was pushed.
+
+    `app` is who must report it (`own`: the forge's own CI; `any`: anybody; empty: a commit status);
+    `accept` are the states that count, and nothing else does.
+    """
+
+    name: str
+    app: str
+    accept: tuple[str, ...] = ("success",)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeCheck:
+    """Holds when a probe of the policy's says so: its result matches `expect`."""
+
+    probe: str
+    expect: str
+
+
+Check: TypeAlias = CommandCheck | FileCheck | GitCheck | HostedCheck | ProbeCheck | PersonCheck
 
 
 @dataclass(frozen=True, slots=True)

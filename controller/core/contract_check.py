@@ -16,7 +16,16 @@ TOLD = ("text", "source", "owner", "retention", "freshness", "change_policy")
 
 _GLOBS = ("allow_paths", "forbid_paths", "protect_paths")
 
-_PASSES = re.compile(r"(?:\|\||;)\s*(?:true|:|exit 0)\s*$|\|\|\s*(?:true|:)\s|--if-present\b")
+_PASSES = re.compile(r"(?:\|\||;|&&)\s*(?:true|:|exit 0)\s*$|\|\|\s*(?:true|:|echo\b|exit 0)|"
+                     r"--if-present\b|--passWithNoTests\b|\bset \+e\b|;\s*echo\b[^;|&]*$")
+"""What makes a command line exit with 0 whatever it finds."""
+
+_HIDES = re.compile(r"(?<!\|)\|&?\s*(tee|cat|head|tail|less|more|sed|tr|sort|uniq|wc|nl|column)\b"
+                    r"[^|]*$")
+"""A last command of a pipe that exits with 0 whatever comes before it; sh knows no pipefail."""
+
+_INVERTED = re.compile(r"\bgrep\s+(?:-\w+\s+)*(?:-[A-Za-z]*v[A-Za-z]*|--invert-match)\b[^|]*$")
+"""A grep that is content when any line at all is another."""
 
 
 def doubts(contract: JsonObject) -> Iterator[Objection]:
@@ -73,15 +82,32 @@ def _limits(item: JsonObject, path: str) -> Iterator[Objection]:
 
 
 def _check(contract: JsonObject, check: JsonObject, path: str) -> Iterator[Objection]:
-    hit = _PASSES.search(str(check.get("shell", "")))
-    if hit:
-        yield Objection(f"{path}/shell", f"{hit[0].strip()!r} lets the check pass whatever it "
-                        "finds; take it out")
+    line = str(check.get("shell", ""))
+    for pattern, why in (
+            (_PASSES, "lets the check pass whatever it finds; take it out"),
+            (_HIDES, "hides the exit code of what comes before it; leave it out, or write to a "
+                     "file"),
+            (_INVERTED, "is content when any line at all does not match; write `! grep …`")):
+        hit = pattern.search(line)
+        if hit:
+            yield Objection(f"{path}/shell", f"{hit[0].strip()!r} {why}")
+    yield from _patterns(check, path)
     file = check.get("file")
     if isinstance(file, str):
         fault = path_fault(file) or _out_of_reach(contract, file)
         if fault:
             yield Objection(f"{path}/file", f"{file!r} {fault}")
+
+
+def _patterns(check: JsonObject, path: str) -> Iterator[Objection]:
+    fault = pattern_fault(str(check.get("output", "")))
+    if fault:
+        yield Objection(f"{path}/output", fault)
+    runs = entries(check.get("runs"))
+    wanted, of = runs.get("pass", 1), runs.get("of", 1)
+    if isinstance(wanted, int) and isinstance(of, int) and wanted > of:
+        yield Objection(f"{path}/runs/pass", f"expected at most {of}, since it is run {of} times; "
+                        f"got {wanted}")
 
 
 def _out_of_reach(contract: JsonObject, file: str) -> str | None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from controller.core.canonical import JsonObject
+from controller.core.drift import Drift
 from controller.core.tier import Tier
 
 
@@ -25,6 +27,11 @@ class Source:
     head_tree: str
     tree: str  # exact tree of the worktree, untracked files included
     extras: str = ""  # as a Snapshot has it
+    ahead: int = 0  # Git commits that the run has and its base has not
+    behind: int = 0  # Git commits that the user's checkout has gained since the base
+    changed: int = 0  # files that differ from the last Git commit of the run
+    new: int = 0  # how many of them are new
+    operation: str = ""  # a merge, rebase or the like that is under way in the user's checkout
 
     @property
     def snapshot(self) -> Snapshot:
@@ -76,10 +83,15 @@ class Facts:
     base_paths: frozenset[str] = frozenset()
     changed: frozenset[str] = frozenset()  # paths that differ between base and worktree
     agreed: frozenset[str] = frozenset()  # paths whose present content a person has agreed to
-    drift: str = ""  # what somebody else changed since the head, in words
+    drift: tuple[Drift, ...] = ()  # what somebody else changed since the head
+    seen: Mapping[str, JsonObject] = field(default_factory=dict)  # of the controller's fields of Σ,
+    # as the authorities see them now
+    exposed: bool = False  # drift tells text that nobody vouches for
     moved: str = ""  # the Git commit that somebody else has moved the run's branch to
     pending: tuple[Pending, ...] = ()
     added: tuple[Added, ...] = ()
+    cases: tuple[tuple[Added, str], ...] = ()  # added lines that answer for the values of one
+    # test only, with that test's place
     uncounted: bool = False
     tier: Tier | None = None  # of the sandbox that commands get
     stale: Mapping[str, str] = field(default_factory=dict)  # facts of the model's whose place reads

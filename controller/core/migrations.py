@@ -104,12 +104,29 @@ def _evidence(item: JsonObject) -> JsonObject:
     return {**rest, "status": status, **({"evidence": said} if said else {})}
 
 
+def _unpointed(state: JsonObject) -> JsonObject:
+    """Coding 2 again: nothing of what is elsewhere, and no pointer to evidence."""
+    def without(field: str, *gone: str) -> JsonObject:
+        return {id: {key: value for key, value in entries(item).items() if key not in gone}
+                for id, item in entries(state.get(field)).items()}
+
+    mine = {key: value for key, value in state.items() if key not in _NEW_IN_3}
+    source = {key: value for key, value in entries(state.get("source_authority")).items()
+              if key in ("branch", "base", "head", "tree", "dirty")}
+    return {**mine, "source_authority": source, "decisions": without("decisions", "record"),
+            "criteria": without("criteria", "evidence", "check")}
+
+
+_NEW_IN_3 = ("delivery", "hosted_ci", "issue", "probes")
+
 _NEW_IN_2 = ("schema_version", "waiting", "intent", "stale", "proof", "desired", "evicted",
              "lessons")
 
 MIGRATIONS: dict[str, tuple[Migration, ...]] = {
     "oneshot/state/coding": (Migration(
         1, "what showed a hypothesis becomes a result in words and a pointer; new fields for what "
-        "waits, what is stale, the proof, what was evicted, and lessons", _pointers, _words),),
+        "waits, what is stale, the proof, what was evicted, and lessons", _pointers, _words),
+        Migration(2, "criteria point to their evidence; new fields for what is delivered, what "
+                  "hosted checks and probes say, and the issue", dict, _unpointed)),
 }
 """Domain -> its migrations, in order."""

@@ -7,7 +7,7 @@ from controller.core.facts import Facts
 from controller.core.head import Spent
 from controller.core.migrations import VERSION, version_of
 from controller.core.observation import bounded, quoted
-from controller.core.projection import as_state, budget
+from controller.core.projection import as_state, budget, standing
 from controller.core.records import Evidence, Finding
 from controller.core.review import intent, reverse_check
 from controller.core.rules import MODEL, Rules, properties
@@ -28,17 +28,18 @@ def first_state(rules: Rules, facts: Facts, baseline: tuple[Evidence, ...]) -> J
                          for name, prop in properties(rules.state_schema).items()
                          if prop.get("x-owner") == MODEL}
     wanted = {criterion.id for criterion in rules.contract.success_criteria}
-    criteria: JsonObject = {item.subject: {
-        "finding": item.finding.value, "baseline": item.finding.value, "tree": item.tree,
-        "step": 0, "detail": item.detail.split("\n", 1)[0][:300]} for item in baseline
-        if item.subject in wanted}
+    own = properties(rules.state_schema)
+    criteria: JsonObject = {
+        item.subject: {**standing(item, 0, dict(own)), "baseline": item.finding.value}
+        for item in baseline if item.subject in wanted}
     made: JsonObject = {
-        **empty, "source_authority": as_state(facts.source), "criteria": criteria, "recent": [],
-        "confirmations": {}, "budget": budget(Spent(), rules), "waiting": {},
+        **empty, "source_authority": as_state(facts.source, dict(own)), "criteria": criteria,
+        "recent": [], "confirmations": {}, "budget": budget(Spent(), rules), "waiting": {},
         "intent": intent(rules.contract, facts.now), "stale": {}, "desired": {},
-        "evicted": {}, VERSION: version_of(rules.state_schema)}
-    made["proof"] = reverse_check(rules.contract, made, facts)
-    return {name: value for name, value in made.items() if name in properties(rules.state_schema)}
+        "evicted": {}, "delivery": {"production_authority_executed": False}, "hosted_ci": {},
+        "issue": {}, "probes": {}, VERSION: version_of(rules.state_schema)}
+    made["proof"] = reverse_check(rules, made, facts)
+    return {name: value for name, value in made.items() if name in own}
 
 
 def first_observation(facts: Facts, baseline: tuple[Evidence, ...],

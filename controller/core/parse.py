@@ -10,12 +10,16 @@ from controller.core.action import (
     Change,
     ChangeRequest,
     Command,
+    Comment,
     Commit,
     Delete,
     Edit,
     FileRange,
     Finish,
+    Halt,
     Move,
+    PullRequest,
+    Push,
     Read,
     Recall,
     Replace,
@@ -56,11 +60,26 @@ def _parse_rest(document: JsonObject) -> Action:
         case "ask":
             return Ask(field["question"])
         case "wait":
-            return Wait(int(field["seconds"]), field.get("reason") or "")
+            return Wait(int(field["seconds"]), field.get("reason") or "",
+                        document.get("until") == "checks")
         case "finish":
             result: Literal["done", "impossible"] = (
                 "impossible" if field["result"] == "impossible" else "done")
             return Finish(result, field["summary"])
+        case _:
+            return _parse_delivery(document)
+
+
+def _parse_delivery(document: JsonObject) -> Action:
+    """What is seen on a forge; else what is between people and the controller."""
+    match document:
+        case {"kind": "push"}:
+            return Push()
+        case {"kind": "pull_request", "title": str(title), "body": str(body)}:
+            return PullRequest(title, body, document.get("draft") is True)
+        case {"kind": "comment", "body": str(body)}:
+            on_pull = document.get("on") == "pull_request"
+            return Comment(body, "pull_request" if on_pull else "issue")
         case _:
             return _parse_own(document)
 
@@ -76,6 +95,8 @@ def _parse_own(document: JsonObject) -> Action:
             return ChangeRequest(change, item, reason, str(value) if value is not None else None)
         case {"kind": "adopt", "commit": str(commit)}:
             return Adopt(commit)
+        case {"kind": "halt", "reason": str(reason)}:
+            return Halt(reason)
         case {"kind": "amend", "version": int(version), "text": str(text)}:
             return Amend(version, text)
         case {"kind": "restore", "step": int(step), "state": dict(state),

@@ -5,29 +5,32 @@ Read from `.agent-contract/policy.yaml` by `controller.project`; no model writes
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import cast
 
 from controller.core.action import Command
+from controller.core.canonical import JsonObject, JsonValue, digest
 from controller.core.glob import matches
 
 RUNNERS = (
     "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini",
     "tox.toml", "noxfile.py", "setup.cfg", "setup.py", "pyproject.toml", "sitecustomize.py",
-    "usercustomize.py", "*.pth", "package.json", ".npmrc", ".yarnrc*", "jest.config.*",
-    "jest.setup.*", "vitest.config.*", "vite.config.*", "babel.config.*", ".mocharc.*",
-    "playwright.config.*", "cypress.config.*", "karma.conf.*", "Cargo.toml", ".cargo/**",
-    "build.rs", "go.mod", "go.work", "pom.xml", "build.gradle*", "settings.gradle*", "Rakefile",
-    "Makefile", "GNUmakefile", "justfile", "Taskfile.y*ml", "Gemfile", "composer.json", "gradlew",
-    "mvnw", "gradle/wrapper/**", ".coveragerc", ".pnpmfile.cjs", "bunfig.toml", "deno.json*",
-    "webpack.config.*", "rollup.config.*", "eslint.config.*", ".eslintrc*", "postcss.config.*",
-    ".gitattributes", ".gitmodules", ".github/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile",
-    ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", ".buildkite/**", ".drone.yml",
-    ".woodpecker*", "appveyor.yml", "Dockerfile*", "docker-compose*.y*ml", "compose.y*ml",
-    "Vagrantfile", "CMakeLists.txt", "meson.build", ".justfile", ".bazelrc", "WORKSPACE*",
-    "BUILD.bazel", ".rspec", ".appveyor.yml", "cloudbuild.y*ml", "pdm.toml", "hatch.toml",
-    "uv.toml", ".mise.toml", "mypy.ini", ".mypy.ini", "ruff.toml", ".ruff.toml", ".flake8",
-    ".pylintrc", "pyrightconfig.json", "tsconfig*.json", "biome.json*", ".golangci.y*ml",
-    "clippy.toml", ".rubocop.yml",
+    "usercustomize.py", "*.pth", "*.dist-info", "*.egg-info", "*.pyc", "__pycache__",
+    "package.json", ".npmrc", ".yarnrc*", "jest.config.*", "jest.setup.*", "vitest.config.*",
+    "vite.config.*", "babel.config.*", ".mocharc.*", "playwright.config.*", "cypress.config.*",
+    "karma.conf.*", "Cargo.toml", ".cargo/**", "build.rs", "go.mod", "go.work", "pom.xml",
+    "build.gradle*", "settings.gradle*", "Rakefile", "Makefile", "GNUmakefile", "justfile",
+    "Taskfile.y*ml", "Gemfile", "composer.json", "gradlew", "mvnw", "gradle/wrapper/**",
+    ".coveragerc", ".pnpmfile.cjs", "bunfig.toml", "deno.json*", "webpack.config.*",
+    "rollup.config.*", "eslint.config.*", ".eslintrc*", "postcss.config.*", ".gitattributes",
+    ".gitmodules", ".github/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile", ".travis.yml",
+    "azure-pipelines.yml", "bitbucket-pipelines.yml", ".buildkite/**", ".drone.yml", ".woodpecker*",
+    "appveyor.yml", "Dockerfile*", "docker-compose*.y*ml", "compose.y*ml", "Vagrantfile",
+    "CMakeLists.txt", "meson.build", ".justfile", ".bazelrc", "WORKSPACE*", "BUILD.bazel", ".rspec",
+    ".appveyor.yml", "cloudbuild.y*ml", "pdm.toml", "hatch.toml", "uv.toml", ".mise.toml",
+    "mypy.ini", ".mypy.ini", "ruff.toml", ".ruff.toml", ".flake8", ".pylintrc",
+    "pyrightconfig.json", "tsconfig*.json", "biome.json*", ".golangci.y*ml", "clippy.toml",
+    ".rubocop.yml",
 )
 """Files that decide how tests are run, or what a checkout holds: always protected, new ones too."""
 
@@ -47,7 +50,7 @@ STEERING = (
     "lefthook.y*ml", ".lintstagedrc*", ".vscode/**", ".idea/**", ".devcontainer/**",
     ".devcontainer.json", ".envrc", ".editorconfig", ".exrc", ".nvimrc", ".dir-locals.el",
     ".zed/**", "*.code-workspace", "CONVENTIONS.md", ".pre-commit-hooks.yaml", ".gitconfig",
-    ".bashrc", ".profile", ".vimrc", "*.sublime-project",
+    "adr/**", "decisions/**", ".bashrc", ".profile", ".vimrc", "*.sublime-project",
 )
 """Files that run, or steer a model or an editor, where somebody checks the branch out."""
 
@@ -63,8 +66,9 @@ SETUP = "$ONESHOT_ENV"
 
 
 _RUN_BY = frozenset({
-    "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "exceptiongroup", "tomli", "coverage",
-    "xdist", "execnet", "hypothesis", "nose2", "mypy", "ruff", "pkg_resources", "setuptools"})
+    "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "exceptiongroup", "tomli",
+    "coverage", "xdist", "execnet", "hypothesis", "nose2", "mypy", "ruff", "pkg_resources",
+    "setuptools"})
 """Modules that test runners and checkers import, beside Python's own."""
 
 _SEARCHED = re.compile(r"(?:(?:src|lib|python|tests?|__tests__)/)?([A-Za-z_]\w*)(?:\.pyi?|/.*)")
@@ -77,6 +81,10 @@ def _shadowing(path: str) -> bool:
     hit = _SEARCHED.fullmatch(path)
     return bool(hit) and path.endswith((".py", ".pyi", ".so")) and (
         hit[1] in sys.stdlib_module_names or hit[1] in _RUN_BY)  # type: ignore[index]  # a hit
+
+
+LOGS, ISSUE = "logs", "issue"
+"""What comes from a forge and is text from outside, unless the user vouches for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +143,19 @@ class Networked:
 
 
 @dataclass(frozen=True, slots=True)
+class Probe:
+    """A read-only question of the user's: a command in a clean export of the base, or a GET of an
+    address. Its result is the first line of what comes back, good for `fresh` seconds.
+    """
+
+    name: str
+    command: Command | None = None
+    address: str = ""
+    fresh: int = 300
+    reach: Reach = Reach()
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """Which actions are refused or asked about, whatever the contract says."""
 
@@ -152,6 +173,10 @@ class Policy:
     environment: Environment = Environment()
     external: tuple[External, ...] = ()
     network: Networked = Networked()
+    granted: frozenset[str] = frozenset()  # kinds of delivery that need nobody's word
+    trusted: frozenset[str] = frozenset()  # LOGS, ISSUE: what the forge says and the user vouches
+    # for
+    probes: tuple[Probe, ...] = ()
 
     def listed(self, command: Command) -> External | None:
         """The external command that this command line is, word for word, if it is one: as a line
@@ -159,6 +184,18 @@ class Policy:
         """
         lines = {str(command), str(command).strip()}
         return next((item for item in self.external if str(item.command) in lines), None)
+
+    @property
+    def mark(self) -> str:
+        """A digest of what decides how a check is made: what is protected, what commands find, how
+        long they may take. Evidence that was got under another is stale.
+        """
+        return digest({
+            "protected": list[JsonValue](self.protected_paths),
+            "shadows": list[JsonValue](sorted(self.shadows)),
+            "environment": cast("JsonObject", asdict(self.environment)),  # texts and numbers
+            "limits": [self.timeout, self.max_timeout, self.idle, self.output_bytes,
+                       self.processes, self.data_bytes, self.file_bytes]})[:16]
 
     def protects(self, path: str, *, new: bool) -> bool:
         """Whether a person must agree to a change of this file.

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from controller.core.action import Action, Amend, Command, command_of, identity
+from controller.core.action import Action, Amend, Command, EffectClass, command_of, identity
 from controller.core.canonical import (
     JsonObject,
     JsonValue,
@@ -12,10 +12,19 @@ from controller.core.canonical import (
     entries,
     members,
 )
+from controller.core.evidence import evidence_id
 from controller.core.facts import Facts, Source
 from controller.core.head import Head, Message, Spent
 from controller.core.observation import LIMIT, bounded, first_line
-from controller.core.records import Effect, Evidence, Outcome, Status
+from controller.core.records import (
+    OPENED,
+    PUSHED,
+    Effect,
+    Evidence,
+    Finding,
+    Outcome,
+    Status,
+)
 from controller.core.rules import Rules
 
 _CONFIRMATIONS = 20  # as the state schema has it
@@ -28,12 +37,14 @@ def adopt(head: Head, facts: Facts, messages: tuple[Message, ...]) -> Head:
 
     Authority fields are updated first; that they were, the observation says.
     """
-    state: JsonObject = {**head.state, "source_authority": as_state(facts.source)}
+    seen = {name: value for name, value in facts.seen.items() if name in head.state}
+    state: JsonObject = {**head.state, **seen,
+                         "source_authority": as_state(facts.source, head.state)}
     said = [f"The user says: {message.text}" for message in messages]
-    shown = told(head, "\n\n".join([*said, *([facts.drift] if facts.drift else [])]))
+    shown = told(head, "\n\n".join([*said, *map(str, facts.drift)]))
     return replace(shown, state=state, extras=facts.source.extras,
                    heard=messages[-1].id if messages else head.heard,
-                   exposed=head.exposed and not messages)
+                   exposed=facts.exposed or (head.exposed and not messages))
 
 
 def told(head: Head, news: str) -> Head:
@@ -64,12 +75,14 @@ def project(state: JsonObject, effect: Effect, outcome: Outcome,
     action = effect.candidate.transition.action
     after: JsonObject = {
         **state,
-        "source_authority": as_state(outcome.source),
+        "source_authority": as_state(outcome.source, state),
         "criteria": _criteria(state, evidence, effect.candidate.base.spent.steps, rules,
                               on_base=isinstance(action, Amend)),
         "recent": _recent(state, effect, outcome, rules),
         "budget": budget(effect.candidate.base.spent, rules),
     }
+    if _of_three(state):
+        after["delivery"] = _delivery(entries(state["delivery"]), effect, outcome, evidence)
     after = {**after, **_evicted(after, gone)}
     if command := command_of(action):
         after["runtime_evidence"] = _runtime(command, outcome)
@@ -123,10 +136,19 @@ def agreements(state: JsonObject) -> tuple[tuple[str, frozenset[str]], ...]:
                  for answer in answers if answer.get("answer") == "approved")
 
 
-def as_state(source: Source) -> JsonObject:
-    """The state's `source_authority`."""
-    return {"branch": source.branch, "base": source.base, "head": source.head,
-            "tree": source.tree, "dirty": source.dirty}
+def as_state(source: Source, state: JsonObject) -> JsonObject:
+    """The state's `source_authority`; a state of an older schema has no place for all of it."""
+    told: JsonObject = {"branch": source.branch, "base": source.base, "head": source.head,
+                        "tree": source.tree, "dirty": source.dirty}
+    if not _of_three(state):
+        return told
+    return {**told, "ahead": source.ahead, "behind": source.behind, "changed": source.changed,
+            "new": source.new, **({"operation": source.operation} if source.operation else {})}
+
+
+def _of_three(state: JsonObject) -> bool:
+    """Whether a state has what the third version of the coding schema brought."""
+    return "delivery" in state
 
 
 def branch_head(state: JsonObject) -> str:
@@ -163,11 +185,34 @@ def _criteria(state: JsonObject, evidence: tuple[Evidence, ...], step: int, rule
         if item.subject in ids:
             baseline = item.finding.value if on_base else (
                 entries(known.get(item.subject)).get("baseline"))
-            known[item.subject] = {
-                "finding": item.finding.value, "tree": item.tree,
-                "detail": first_line(item.detail, 300),
-                "step": step, **({"baseline": baseline} if baseline else {})}
+            known[item.subject] = {**standing(item, step, state),
+                                   **({"baseline": baseline} if baseline else {})}
     return known
+
+
+def _delivery(known: JsonObject, effect: Effect, outcome: Outcome,
+              evidence: tuple[Evidence, ...]) -> JsonObject:
+    """What of the run is outside, after an effect."""
+    external = effect.aim.effect_class is EffectClass.EXTERNAL
+    if not external or outcome.status is Status.FAILED:
+        return known
+    after: JsonObject = {**known, "production_authority_executed": True}
+    for item in evidence:
+        if item.finding is Finding.VERIFIED and item.subject == PUSHED:
+            after |= {"branch": outcome.source.branch, "pushed": outcome.source.head}
+        if item.finding is Finding.VERIFIED and item.subject == OPENED:
+            after["pull_request"] = first_line(item.detail, 300)
+    return after
+
+
+def standing(item: Evidence, step: int, state: JsonObject) -> JsonObject:
+    """What a state's `criteria` say of one, by the evidence about it."""
+    told: JsonObject = {"finding": item.finding.value, "tree": item.tree,
+                        "detail": first_line(item.detail, 300), "step": step}
+    if not _of_three(state):
+        return told
+    return {**told, "evidence": evidence_id(item),
+            **({"check": item.measured.key} if item.measured else {})}
 
 
 def _recent(state: JsonObject, effect: Effect, outcome: Outcome, rules: Rules) -> JsonValue:

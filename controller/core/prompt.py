@@ -14,10 +14,14 @@ from controller.core.contract import (
     Constraint,
     Contract,
     FileCheck,
+    GitCheck,
+    HostedCheck,
     Item,
     PersonCheck,
+    ProbeCheck,
 )
 from controller.core.head import Head
+from controller.core.hosted import ANY, OWN
 from controller.core.observation import LIMIT as OBSERVATION_LIMIT
 from controller.core.observation import whole
 from controller.core.projection import tree_of
@@ -28,6 +32,7 @@ HEADER = "oneshot step request"
 """Every prompt begins with this line, so that none begins with a slash command."""
 
 _LISTED = 80  # characters of an item that only its beginning stands for
+_FEW = 5  # tests that a check names here
 
 SKILL_LIMIT = 24 * 1024
 CONTRACT_LIMIT = 24 * 1024
@@ -102,11 +107,40 @@ def describe(check: Check) -> str:
     """A check in a few words, for the model and for people."""
     match check:
         case CommandCheck(command, expect_exit):
-            return f"`{command}` exits {expect_exit}"
+            return "; ".join((f"`{command}` exits {expect_exit}", *_besides(check)))
         case FileCheck(path, contains):
             return f"file {path}" + (f" has {contains!r}" if contains else " exists")
+        case GitCheck(based_on, no_merges, touches):
+            return "; ".join(filter(None, (
+                based_on and f"it has every Git commit of {based_on}",
+                "it has no merge" if no_merges else "",
+                f"it changes files matching {', '.join(touches)} only" if touches else "")))
+        case HostedCheck(name, app, accept):
+            who = {"": "a commit status", ANY: "of any app", OWN: "of the forge's own CI"}.get(
+                app, f"of app {app}")
+            return f"hosted check {name} ({who}) on the pushed Git commit is {' or '.join(accept)}"
+        case ProbeCheck(probe, expect):
+            return f"probe {probe} says {expect}"
         case PersonCheck(question):
             return f"a person says yes to: {question}"
+
+
+def _besides(check: CommandCheck) -> Iterator[str]:
+    """What a command check wants beside an exit code."""
+    tests = check.tests
+    if check.output:
+        yield f"its output matches {check.output}"
+    for ids, words in ((tests.required, "{} pass"), (tests.fail_to_pass, "{} pass now"),
+                       (tests.pass_to_pass, "{} pass still")):
+        if ids:
+            few = ", ".join(ids[:_FEW]) + (f" and {len(ids) - _FEW} more" if ids[_FEW:] else "")
+            yield words.format(few)
+    if tests.minimum > 1:
+        yield f"at least {tests.minimum} tests run"
+    if check.coverage:
+        yield "line coverage is no lower than the base's"
+    if check.runs > 1:
+        yield f"in at least {check.passes} of {check.runs} runs"
 
 
 def limits(constraint: Constraint) -> Iterator[str]:

@@ -3,6 +3,7 @@
     Head → Prompt → Reply → Transition → Candidate → Effect → Outcome → Evidence → Step → Head
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -13,6 +14,7 @@ from controller.core.aim import Aim
 from controller.core.canonical import JsonObject, digest
 from controller.core.facts import Source
 from controller.core.head import Head, RunId, Stopped
+from controller.core.results import Results
 from controller.core.tier import Tier
 
 EffectId = NewType("EffectId", str)
@@ -137,12 +139,38 @@ POSTCONDITION = "postcondition:"
 """How the subject of evidence begins that is about an effect; no criterion's id has a colon."""
 
 
+PUSHED, OPENED, COMMENTED = (POSTCONDITION + what for what in ("pushed", "pull_request", "comment"))
+"""The postconditions of what is delivered to a forge; the detail of the others is an address."""
+
+
 class Finding(Enum):
     """What an authority says about one criterion or postcondition."""
 
     VERIFIED = "verified"
     FAILING = "failing"
     UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How a check was made, so that anybody could make it again.
+
+    `key` is of what was asked and under which policy: under another one the evidence is stale.
+    `protected`: of the files that were the base's although the Git commit has others.
+    """
+
+    key: str
+    commit: str
+    policy: str = ""
+    protected: str = ""
+    begun: datetime | None = None
+    exit: int | None = None
+    results: Results | None = None  # of each test, when there was a report
+    coverage: float | None = None  # share of lines, 0 to 1
+    held: int = 1  # in how many of its `runs` it held
+    runs: int = 1
+    canary: str = ""  # what became of the test that we add
+    tools: Mapping[str, str] = field(default_factory=dict)  # program -> version
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +186,7 @@ class Evidence:
     detail: str
     output: bytes = b""
     tier: Tier | None = None  # of the sandbox that its command got
+    measured: Measured | None = None
 
 
 @dataclass(frozen=True, slots=True)

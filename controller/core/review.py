@@ -23,15 +23,16 @@ def reviewed(head: Head, facts: Facts, rules: Rules) -> Head:
     stale: JsonObject = dict(list(facts.stale.items())[:_STALE])
     said: JsonObject = {"stale": stale, "intent": intent(rules.contract, facts.now)}
     if head.spent.steps % rules.limits.reverse_check == 0:
-        said["proof"] = reverse_check(rules.contract, head.state, facts)
+        said["proof"] = reverse_check(rules, head.state, facts)
     own = {name: value for name, value in said.items() if rules.owners.get(name) == CONTROLLER}
     return replace(head, state={**head.state, **own})
 
 
-def reverse_check(contract: Contract, state: JsonObject, facts: Facts) -> JsonObject:
+def reverse_check(rules: Rules, state: JsonObject, facts: Facts) -> JsonObject:
     """What proves each criterion in the tree of HEAD, in one line each."""
     return {proof.criterion: first_line(str(proof), 200)
-            for proof in proofs(contract, state, facts.source.head_tree)}
+            for proof in proofs(rules.contract, rules.policy, state,
+                                facts.source.head_tree)}
 
 
 def intent(contract: Contract, now: datetime) -> JsonObject:

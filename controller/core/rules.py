@@ -1,12 +1,12 @@
 """Everything that is fixed for a run and that gates, prompt and settling look things up in."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from controller.core.action import EffectClass
-from controller.core.canonical import JsonObject, JsonValue, entries
-from controller.core.config import Approvals, Limits
+from controller.core.canonical import JsonObject, JsonValue, entries, members
+from controller.core.config import Approvals, DriftConfig, ForgeConfig, Limits
 from controller.core.contract import Contract
 from controller.core.policy import Policy
 from controller.core.redact import Redactor
@@ -39,6 +39,8 @@ class Rules:
     approvals: Approvals = field(default_factory=Approvals)
     terms: JsonObject = field(default_factory=dict)  # the contract's document, governed
     mark: str = ""  # digest of contract and policy: what answers of people are bound to
+    forge: ForgeConfig | None = None
+    drift: DriftConfig = field(default_factory=DriftConfig)
     redactor: Redactor = field(default_factory=Redactor)
     resolves: Resolves = lambda place, tree: True
 
@@ -65,14 +67,24 @@ def properties(schema: JsonObject) -> dict[str, JsonObject]:
     return {name: entries(prop) for name, prop in entries(schema.get("properties")).items()}
 
 
-def transition_schema(template: JsonObject, state_schema: JsonObject) -> JsonObject:
-    """The transition schema of one domain: `template` with the shape of its patches filled in."""
+def transition_schema(template: JsonObject, state_schema: JsonObject,
+                      without: Collection[str] = ()) -> JsonObject:
+    """The transition schema of one domain: `template` with the shape of its patches filled in, and
+    without some kinds of actions.
+    """
     owned = {name: _patch_of(prop, definitions(state_schema))
              for name, prop in properties(state_schema).items() if prop.get("x-owner") == MODEL}
     whole: JsonObject = dict(template)
     described = dict(properties(template))
     described["state_patch"] = {**described["state_patch"], "additionalProperties": False,
                                 "properties": dict(owned)}
+    if without:
+        offered = members(entries(described["action"]).get("oneOf"))
+        described["action"] = {**described["action"], "oneOf": [
+            item for item in offered
+            if str(entries(item).get("$ref")).rpartition("/")[2] not in without]}
+        whole["definitions"] = {name: item for name, item in definitions(template).items()
+                                if name not in without}
     whole["properties"] = dict(described)
     return whole
 

@@ -4,6 +4,7 @@ from controller.core.action import Adopt, Amend, Edit, Finish, Restore, Run, ide
 from controller.core.canonical import JsonObject, canonical, entries
 from controller.core.constraints import typed
 from controller.core.eviction import aged
+from controller.core.evidence import evidence_id
 from controller.core.head import Stop, Stopped
 from controller.core.observation import bounded, first_line
 from controller.core.projection import as_state, corrected, project, told
@@ -100,7 +101,7 @@ def _why(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...],
 
 def _restored(effect: Effect, outcome: Outcome, action: Restore) -> Step:
     """State and observation as they were; what Git says now is what counts."""
-    state: JsonObject = {**action.state, "source_authority": as_state(outcome.source),
+    state: JsonObject = {**action.state, "source_authority": as_state(outcome.source, action.state),
                          "budget": effect.candidate.base.state.get("budget")}
     return Step(effect, outcome, (), state, outcome.text, action.observation, heard=action.heard,
                 marks={"ages": entries(effect.candidate.base.marks.get("ages")),
@@ -108,11 +109,18 @@ def _restored(effect: Effect, outcome: Outcome, action: Restore) -> Step:
 
 
 def _told(outcome: Outcome, evidence: tuple[Evidence, ...]) -> str:
-    about = [f"- {item.subject}: {item.finding.value} ({item.source})\n{item.detail}".rstrip()
+    """What was done, and of a finish that was turned down how it stands with each criterion."""
+    about = [f"- {item.subject}: {_word(item)} ({item.source}; {evidence_id(item)})\n"
+             f"{item.detail}".rstrip()
              for item in evidence if not item.subject.startswith(POSTCONDITION)]
     if not about:
         return bounded(outcome.text)
     return bounded("\n".join([outcome.text, "What the checks say of your Git commit:", *about]))
+
+
+def _word(item: Evidence) -> str:
+    asked = item.authority == "person" and item.finding is Finding.FAILING
+    return "needs a person" if asked else item.finding.value
 
 
 def _finished(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...],

@@ -11,12 +11,17 @@ from controller.core.contract import (
     Constraint,
     Contract,
     Criterion,
+    Expected,
     FileCheck,
+    GitCheck,
     Governance,
+    HostedCheck,
     Item,
     PersonCheck,
+    ProbeCheck,
 )
 from controller.core.governed import CRITERIA, NAMES
+from controller.core.hosted import OWN
 from controller.core.parse import command
 
 _GLOBS = ("allow_paths", "forbid_paths", "protect_paths", "forbid_commands", "forbid_imports")
@@ -43,10 +48,10 @@ def constraint(value: JsonValue, id: str) -> Constraint:
     """The constraint that a text or an object describes."""
     item: JsonObject = {"text": value} if isinstance(value, str) else entries(value)
     typed: dict[str, Any] = {  # Any: keyword arguments of Constraint, checked by the schema
-        **{key: tuple(map(str, members(item[key]))) for key in _GLOBS if key in item},
+        **{key: _texts(item[key]) for key in _GLOBS if key in item},
         **{key: item[key] for key in _PLAIN if key in item}}
     if "public_api" in item:
-        typed["public_api"] = tuple(map(str, members(entries(item["public_api"]).get("paths"))))
+        typed["public_api"] = _texts(entries(item["public_api"]).get("paths"))
     if "must_pass" in item:
         typed["must_pass"] = _command(item["must_pass"])
     if "deadline" in item:
@@ -63,9 +68,36 @@ def check_of(document: JsonObject) -> Check:
             return FileCheck(path, str(contains) if contains else None)
         case {"person": str(question)}:
             return PersonCheck(question)
+        case {"ci": str(name)}:
+            return HostedCheck(name, "" if document.get("status") is True else str(
+                document.get("app") or OWN), _texts(document.get("accept")) or ("success",))
+        case {"probe": str(name)}:
+            return ProbeCheck(name, str(document["expect"]))
+        case {"git": dict(said)}:
+            return GitCheck(str(said.get("based_on") or ""), said.get("no_merges") is True,
+                            _texts(said.get("touches")))
         case _:
-            expected = document.get("expect_exit", 0)
-            return CommandCheck(command(document), expected if isinstance(expected, int) else 0)
+            return _command_check(document)
+
+
+def _command_check(document: JsonObject) -> CommandCheck:
+    typed: dict[str, Any] = {  # Any: keyword arguments, checked by the schema
+        key: document[key] for key in ("expect_exit", "output", "coverage", "canary")
+        if key in document}
+    runs = entries(document.get("runs"))
+    typed |= {name: runs[key] for key, name in (("of", "runs"), ("pass", "passes")) if key in runs}
+    return CommandCheck(command(document), tests=_tests(entries(document.get("tests"))), **typed)
+
+
+def _tests(document: JsonObject) -> Expected:
+    typed: dict[str, Any] = {  # Any: keyword arguments, checked by the schema
+        key: _texts(value) if isinstance(value, list) else value
+        for key, value in document.items()}
+    return Expected(**typed)
+
+
+def _texts(value: JsonValue) -> tuple[str, ...]:
+    return tuple(map(str, members(value)))
 
 
 def _criterion(id: str, item: JsonObject) -> Criterion:

@@ -5,24 +5,21 @@ A route is only a way: whether an answer counts is decided by its token, not by 
 
 import json
 import re
-import urllib.error
-import urllib.request
 from dataclasses import dataclass, field
-from http.client import HTTPException
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 from urllib.parse import quote
 
+from controller import web
 from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
 from controller.core.errors import WorldError
 from controller.notify.replies import Answer, in_json, in_text
 from controller.process import capture
+from controller.web import exchange, host_of
 
 _SECONDS = 10.0
 _PAGE = 100  # comments
-
-_MOST = 1024 * 1024  # bytes of a response that are read
 
 
 class Unreachable(Exception):
@@ -208,25 +205,15 @@ class Apprise:
         return ()
 
 
-class _Closed(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry a token elsewhere."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
 def _asked(address: str, body: bytes | None, headers: dict[str, str]) -> str:
     """What a server answers. Raises Unreachable."""
-    if not address.startswith(("https://", "http://")):
-        raise Unreachable(f"{_host(address)}: expected an address that begins with https://")
-    opener: Any = urllib.request.build_opener(_Closed)  # Any: typeshed has it return object
     try:
-        asked = urllib.request.Request(address, data=body, headers={  # noqa: S310  (looked at above)
-            "Content-Type": "application/json", "User-Agent": "oneshot", **headers})
-        with opener.open(asked, timeout=_SECONDS) as said:
-            return cast("bytes", said.read(_MOST)).decode("utf-8", "replace")
-    except (OSError, HTTPException, ValueError) as fault:
-        raise Unreachable(f"{_host(address)}: {fault}") from fault
+        answer = exchange("GET" if body is None else "POST", address, body, headers, _SECONDS)
+    except web.Unreachable as fault:
+        raise Unreachable(str(fault)) from fault
+    if answer.status >= 300:
+        raise Unreachable(f"{host_of(address)}: HTTP Error {answer.status}")
+    return answer.text
 
 
 def _fenced(lines: list[str]) -> str:
@@ -235,11 +222,6 @@ def _fenced(lines: list[str]) -> str:
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=2) + 1)
     fence = max(fence, "```", key=len)
     return f"{fence}text\n{text}\n{fence}"
-
-
-def _host(address: str) -> str:
-    """So much of an address as may be shown: paths and queries can be secrets."""
-    return "/".join(address.split("/")[:3])
 
 
 def _parsed(text: str) -> JsonValue:

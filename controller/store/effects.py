@@ -7,6 +7,7 @@ from typing import Any, cast
 from controller.core.action import EffectClass
 from controller.core.aim import Aim
 from controller.core.canonical import JsonObject, JsonValue, canonical, digest_bytes, members
+from controller.core.evidence import evidence_json
 from controller.core.facts import Source
 from controller.core.head import Head, RunId
 from controller.core.merge import merge
@@ -17,7 +18,6 @@ from controller.core.records import (
     Candidate,
     Effect,
     EffectId,
-    Evidence,
     Prompt,
     Reply,
     Step,
@@ -91,17 +91,6 @@ def verdicts_json(verdicts: tuple[Verdict, ...]) -> JsonValue:
     return [{"gate": verdict.gate, "decision": verdict.decision.name.lower(),
              "objections": [{"path": o.path, "message": o.message} for o in verdict.objections]}
             for verdict in verdicts]
-
-
-def evidence_json(evidence: Evidence) -> JsonObject:
-    """A piece of evidence, as schema `evidence` has it."""
-    return {
-        "subject": evidence.subject, "finding": evidence.finding.value,
-        "authority": evidence.authority, "source": evidence.source, "tree": evidence.tree,
-        "at": evidence.at.isoformat(), "detail": evidence.detail,
-        "artifact": digest_bytes(evidence.output) if evidence.output else None,
-        "tier": evidence.tier,
-    }
 
 
 def step_json(step: Step, after: Head, call: JsonObject, state: str, asked: str) -> JsonObject:

@@ -16,6 +16,7 @@ from controller.core.approval import Seal
 from controller.core.budget import performed, refused, rested
 from controller.core.canonical import JsonObject, canonical, digest, digest_bytes, entries
 from controller.core.errors import StaleHead, StateError
+from controller.core.evidence import evidence_artifacts, evidence_json
 from controller.core.facts import Facts
 from controller.core.head import (
     Head,
@@ -83,8 +84,8 @@ class Journal:
                 "documents": digest(launch.documents), "observation": head.observation,
                 "state": digest(head.state), **({"from": origin} if origin else {}),
                 "outcome": {"status": "done", "tree": tree_of(head.state), "extras": head.extras},
-                "evidence": [effects.evidence_json(item) for item in baseline]})
-            for data in (canonical(head.state), *(item.output for item in baseline)):
+                "evidence": [evidence_json(item) for item in baseline]})
+            for data in (canonical(head.state), *evidence_artifacts(baseline)):
                 keep(self.tables, data)
 
     def lease(self, run: RunId, owner: Owner, now: datetime) -> Held:
@@ -193,7 +194,7 @@ class Journal:
             if effect is None or effect["id"] != step.effect.id:
                 raise StaleHead(f"effect {step.effect.id} of run {lease.run} is settled already")
             gone = canonical(step.evicted) if step.evicted else b""
-            for data in (step.outcome.output, gone, *(item.output for item in step.evidence)):
+            for data in (step.outcome.output, gone, *evidence_artifacts(step.evidence)):
                 keep(self.tables, data)
             asked = ""
             if step.question:

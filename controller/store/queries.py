@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from controller.core.canonical import JsonObject
+from controller.core.canonical import JsonObject, entries, members
+from controller.core.evidence import measured_of
 from controller.core.head import Head, Launch, Owner, RunId
+from controller.core.records import Measured
 from controller.store.ledger import row_of, unknown
 from controller.store.rows import first_break, head_of, launch_of, owner_of
 from controller.store.tables import Tables
@@ -72,6 +74,27 @@ class Queries:
     def effect(self, run: RunId) -> JsonObject | None:
         """The effect that is begun and not settled, as it is kept."""
         return self.tables.effect(run)
+
+    def evidence(self, run: RunId, subject: str) -> Iterator[JsonObject]:
+        """Every piece of evidence about a subject, oldest first, with its step."""
+        for record in self.audit(run):
+            for item in map(entries, members(record.get("evidence"))):
+                if item["subject"] == subject:
+                    yield {"step": record.get("step", 0), **item}
+
+    def measured_on_base(self, run: RunId, subject: str, base: str) -> Measured | None:
+        """How a check was made of the base, a Git commit, when it was: in this run, or in the one
+        that it was forked from.
+        """
+        for record in self.audit(run):
+            for item in map(entries, members(record.get("evidence"))):
+                found = measured_of(item, self.artifact) if item["subject"] == subject else None
+                if found and found.commit == base:
+                    return found
+            origin = entries(record.get("from")).get("run")
+            if isinstance(origin, str) and self.tables.run(origin):
+                return self.measured_on_base(RunId(origin), subject, base)
+        return None
 
     def broken_link(self, run: RunId) -> int | None:
         """The number of the first audit record whose hash does not follow; None when all do."""

@@ -14,12 +14,14 @@ from controller.core.action import (
     Commit,
     EffectClass,
     Finish,
+    Halt,
     Own,
     Restore,
     Run,
     identity,
 )
 from controller.core.canonical import JsonObject, canonical, digest
+from controller.core.drift import Drift
 from controller.core.errors import ModelUnavailable
 from controller.core.facts import Facts, Source
 from controller.core.head import Head, Stop, Stopped
@@ -119,7 +121,7 @@ class ToyExecutor:
             case Ask() | ChangeRequest():
                 return replace(self._seen("asked", "asked"),
                                stopped=Stopped(Stop.WAITING, identity(action)))
-            case Restore() | Adopt() | Amend():
+            case Restore() | Adopt() | Amend() | Halt():
                 return self._own(action)
             case Finish("impossible", summary):
                 return replace(self._seen("gave up", "gave up"),
@@ -146,9 +148,12 @@ class ToyExecutor:
                 self.files.now = {**self.files.now, **self.files.trees[commit]}
                 if self.files.branch[-1] != commit:
                     self.files.branch.append(commit)
-                return self._seen("Drift: somebody has moved the branch.", "adopted")
+                return self._seen("Drift (branch): somebody has moved it.", "adopted")
             case Amend(version, text):
                 return self._seen(text, f"contract version {version}")
+            case Halt(reason):
+                return replace(self._seen("stood still", "stood still"),
+                               stopped=Stopped(Stop.STUCK, reason))
 
     def resume(self, effect: Effect, remains: Remains) -> Outcome:
         if effect.aim.effect_class is EffectClass.EXTERNAL and remains.happened is not False:
@@ -187,13 +192,16 @@ class ToyAuthority:
     postcondition: Finding = Finding.VERIFIED
     blind: bool = False  # to what happened elsewhere
     forbidden: str = ""  # a file that the contract does not allow
+    drift: tuple[Drift, ...] = ()  # what is another elsewhere, until a test says otherwise
+    seen: dict[str, JsonObject] = field(default_factory=dict)
 
     def observe(self, head: Head) -> Facts:
         source = self.files.source()
         known = head.state.get("source_authority")
         moved = isinstance(known, dict) and known["tree"] != source.tree
+        files_drift = (Drift("worktree", "somebody changed files."),)
         return Facts(self.clock.now(), source, frozenset(self.files.trees[source.base]),
-                     drift="Drift: somebody changed files." if moved else "",
+                     drift=(*self.drift, *files_drift) if moved else self.drift, seen=self.seen,
                      moved="" if self.files.theirs in self.files.branch else self.files.theirs)
 
     def vet(self, candidate: Candidate, foresee: Callable[[Candidate], str]) -> Verdict:

@@ -182,7 +182,8 @@ def _other_tree(sandbox: Sandbox, folder: Path, _: dict[str, Any]) -> Told:
         effect = Effect(
             stand.place.queries.launch(stand.fixed.run).run, Candidate(  # type: ignore[arg-type]  # any id
                 stand.head, transition, stand.head.state, facts.source.tree),
-            aim(transition.action, "b", "t", stand.ctl.rules.policy), facts.source, facts.now, 1)
+            aim(transition.action, facts.source, stand.ctl.rules.policy), facts.source,
+            facts.now, 1)
         green = Evidence("adds", Finding.VERIFIED, "ci", "x", "aaaa", facts.now, "exit 0")
         source: Source = facts.source
         found = settle(effect, Outcome(Status.DONE, "finish", source), (green,), stand.ctl.rules)

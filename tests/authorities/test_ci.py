@@ -2,22 +2,38 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from controller.authorities.ci import LocalCI
+from controller.authorities.criteria import Criteria
+from controller.authorities.runtime import Runtime
 from controller.checkout import create, open_checkout
 from controller.commands import Shell
 from controller.core.action import Command
-from controller.core.contract import Check, CommandCheck, Contract, Criterion, FileCheck
+from controller.core.contract import (
+    Check,
+    CommandCheck,
+    Contract,
+    Criterion,
+    Expected,
+    FileCheck,
+    GitCheck,
+)
 from controller.core.policy import Environment, Policy
-from controller.core.records import Evidence, Finding
+from controller.core.records import Evidence, Finding, Measured
+from controller.core.results import Result, Results
+from controller.core.tier import Tier
 from controller.repo import Identity, Repo
+from controller.sandbox.choice import Sandbox
 from controller.sandbox.toolchain import toolchain
 from controller.testing.clock import MORNING, FixedClock
 from tests.bench import BUBBLEWRAP
+from tests.conftest import Git
 
+OPEN = Sandbox(Tier.NONE)
 OURS = toolchain([Path(sys.executable).parent], (), None)
 PYTEST = CommandCheck(Command((sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")))
 Committed = Callable[[dict[str, str | None]], str]
@@ -52,16 +68,29 @@ def committed(repo: Repo, base: str) -> Committed:
     return commit
 
 
+def criteria(repo: Repo, shell: Shell, base: str, *wanted: Criterion) -> Criteria:
+    clock = FixedClock()
+    return Criteria(LocalCI(repo, shell, base), repo, Contract("", wanted), shell.policy, clock,
+                    Runtime(repo, shell, base, clock))
+
+
 @pytest.fixture
-def check(repo: Repo, base: str, tmp_path: Path) -> Callable[..., Evidence]:
+def known() -> list[Measured]:
+    """How the check was made of the base, once a test says."""
+    return []
+
+
+@pytest.fixture
+def check(repo: Repo, base: str, tmp_path: Path, known: list[Measured]) -> Callable[..., Evidence]:
     (tmp_path / "scratch").mkdir()
     policy = Policy(protected_paths=("tests/**",), timeout=30,
                     environment=Environment(variables=(("PYTHONPATH", "."),)))
 
     def ask(commit: str, how: Check, approved: frozenset[str] = frozenset()) -> Evidence:
         shell = Shell(policy, tmp_path / "scratch", "", BUBBLEWRAP, OURS)
-        ci = LocalCI(repo, shell, Contract("", (Criterion("c", "", how),)), base, FixedClock())
-        (evidence,) = ci.check(commit, approved)
+        asked = replace(criteria(repo, shell, base, Criterion("c", "", how)),
+                        known=lambda _: known[0] if known else None)
+        (evidence,) = asked.check(commit, approved)
         assert not (tmp_path / "scratch/verify").exists()
         return evidence
 
@@ -136,6 +165,140 @@ def test_a_new_file_that_decides_how_tests_are_run_is_left_out(
     assert b"1 failed, 1 passed" in evidence.output
 
 
+def measured(evidence: Evidence) -> Measured:
+    assert evidence.measured
+    return evidence.measured
+
+
+def test_evidence_says_how_it_was_got(
+        check: Callable[..., Evidence], committed: Committed, base: str) -> None:
+    before, fixed = check(base, PYTEST), committed({"app.py": FIXED})
+
+    after = check(fixed, PYTEST)
+
+    assert (measured(before).exit, measured(before).canary) == (1, "ran")
+    made = measured(after)
+    assert (made.commit, made.exit, made.canary) == (fixed, 0, "failed, as it must")
+    assert made.results == Results({"tests.test_app::test_add": Result.PASSED})
+    assert made.key == measured(before).key
+    assert made.tools["pytest"].startswith("pytest ")
+    assert made.begun == MORNING
+
+
+@pytest.mark.parametrize(("files", "why"), [
+    ({"app.py": FIXED + "import pytest\n_run = pytest.Function.runtest\n"
+      "pytest.Function.runtest = lambda self: None\n"}, "a test that we added did not run"),
+    ({"app.py": FIXED + "import _pytest.reports as r\n_made = r.TestReport.from_item_and_call\n"
+      "def lies(item, call):\n    call.excinfo = None\n    return _made(item, call)\n"
+      "r.TestReport.from_item_and_call = lies\n"}, "was not told of: exit 0"),
+    ({"app.py": FIXED + "import os\nos._exit(0)\n"}, "it wrote no report, and on the base it did"),
+    ({"app.py": FIXED, "tests/test_more.py": "import pytest\n\n\n@pytest.mark.skip\n"
+      "def test_more(): ...\n"}, "skipped, and not so on the base"),
+], ids=["tests-do-nothing", "reports-lie", "leaves-early", "skips"])
+def test_a_runner_that_tells_of_no_failure_proves_nothing(
+        check: Callable[..., Evidence], committed: Committed, base: str, known: list[Measured],
+        files: dict[str, str | None], why: str) -> None:
+    known.append(measured(check(base, PYTEST)))
+
+    evidence = check(committed(files), PYTEST)
+
+    assert evidence.finding is Finding.FAILING
+    assert why in evidence.detail
+
+
+def test_a_test_of_ours_that_ran_on_the_base_must_run_again(
+        check: Callable[..., Evidence], committed: Committed, base: str,
+        known: list[Measured]) -> None:
+    hides = ("import _pytest.python as p\np.Module._collect = p.Module.collect\n"
+             "p.Module.collect = lambda self: self._collect() if self.name == 'test_app.py' else []"
+             "\n")
+    known.append(measured(check(base, PYTEST)))
+
+    evidence = check(committed({"app.py": FIXED + hides}), PYTEST)
+
+    assert evidence.finding is Finding.FAILING
+    assert "a test that we added did not run, and on the base it did" in evidence.detail
+
+
+@pytest.mark.parametrize(("how", "finding", "detail"), [
+    (CommandCheck(Command(("sh", "-c", "echo Found 0 errors")), output="^Found 0"),
+     Finding.VERIFIED, "exit 0"),
+    (CommandCheck(Command(("sh", "-c", "echo Found 3 errors")), output="^Found 0"),
+     Finding.FAILING, "exit 0; its output does not match ^Found 0"),
+    (CommandCheck(Command(("sh", "-c", "echo 1..1; echo ok 1 - a")), tests=Expected("tap")),
+     Finding.VERIFIED, "exit 0; 1 passed"),
+    (CommandCheck(Command(("sh", "-c", "echo 1..1; echo not ok 1 - a")), tests=Expected("tap")),
+     Finding.FAILING, "exit 0; 1 failed; it exits 0, but the report tells of 1 failed: tap::a"),
+    (CommandCheck(Command(("true",)), tests=Expected("out/*.xml")), Finding.FAILING,
+     "exit 0; there is no report out/*.xml"),
+    (CommandCheck(Command(("sh", "-c", "echo '<testsuite><testcase name=\"a\"/></testsuite>' > "
+                           "$ONESHOT_REPORT/a.xml")), tests=Expected("$ONESHOT_REPORT/*.xml")),
+     Finding.VERIFIED, "exit 0; 1 passed"),
+    (CommandCheck(Command(("sh", "-c", "echo '<coverage line-rate=\"0.5\"/>' > c.xml")),
+                  coverage="c.xml"), Finding.VERIFIED, "exit 0"),
+    (CommandCheck(Command(("true",)), coverage="c.xml"), Finding.FAILING,
+     "exit 0; there is no coverage report c.xml"),
+    (GitCheck(touches=("docs/**",)), Finding.VERIFIED, "it is so"),
+    (GitCheck(based_on="none"), Finding.UNKNOWN, "your repository has no branch none"),
+], ids=["output", "other-output", "tap", "tap-failed", "no-report", "report", "coverage",
+        "no-coverage", "touches-nothing", "no-branch"])
+def test_what_a_check_wants_beside_an_exit_code(
+        check: Callable[..., Evidence], base: str, how: Check, finding: Finding,
+        detail: str) -> None:
+    evidence = check(base, how)
+
+    assert evidence.finding is finding
+    assert evidence.detail.split("\n")[0] == detail
+
+
+def test_coverage_that_is_lower_than_the_bases_is_too_little(
+        check: Callable[..., Evidence], committed: Committed, base: str,
+        known: list[Measured]) -> None:
+    how = CommandCheck(Command(("sh", "-c", "cp share $ONESHOT_REPORT/c.xml || echo '<coverage "
+                                "line-rate=\"0.5\"/>' > $ONESHOT_REPORT/c.xml")),
+                       coverage="$ONESHOT_REPORT/c.xml")
+    known.append(measured(check(base, how)))
+
+    evidence = check(committed({"share": "<coverage line-rate='0.25'/>"}), how)
+
+    assert "line coverage is 25.00%, and was 50.00% on the base" in evidence.detail
+
+
+def test_a_flaky_check_is_run_so_often_and_its_figures_are_shown(
+        check: Callable[..., Evidence], base: str, tmp_path: Path) -> None:
+    """It holds in every second run: what it knows of the one before lies outside the sandbox."""
+    seen = tmp_path / "seen"
+    seen.mkdir(mode=0o777)
+    seen.chmod(0o777)
+    line = f"test -e {seen}/a && rm {seen}/a || {{ touch {seen}/a; exit 1; }}"
+    flaky = CommandCheck(Command(("sh", "-c", line)), runs=4, passes=2)
+    shell = Shell(Policy(), tmp_path / "scratch", "", OPEN, OURS)
+
+    found = criteria(open_checkout(tmp_path / "user"), shell, base, Criterion("c", "", flaky),
+                     Criterion("d", "", replace(flaky, passes=3))).check(base, frozenset())
+
+    assert [(item.finding, item.detail.split("\n")[0]) for item in found] == [
+        (Finding.VERIFIED, "exit 0; held in 2 of 4 runs"),
+        (Finding.FAILING, "exit 1; held in 2 of 4 runs")]
+
+
+def test_git_says_whether_a_branch_has_merges_and_what_it_is_based_on(
+        check: Callable[..., Evidence], committed: Committed, base: str, repo: Repo,
+        checkout: Path, git: Git) -> None:
+    mine = committed({"app.py": FIXED})
+    git(checkout, "commit", "-q", "--allow-empty", "-m", "Theirs")
+    theirs = open_checkout(checkout).commit("HEAD")
+    repo.git("fetch", "-q", str(checkout), extra={"GIT_ALLOW_PROTOCOL": "file"})
+    merged = repo.git("commit-tree", repo.tree_of(mine), "-p", mine, "-p", theirs, stdin=b"m",
+                      extra={"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+                             "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+                      ).decode().strip()
+
+    assert "these are merges" in check(merged, GitCheck(no_merges=True)).detail
+    assert check(mine, GitCheck(no_merges=True)).finding is Finding.VERIFIED
+    assert "it changes other files: app.py" in check(mine, GitCheck(touches=("docs/**",))).detail
+
+
 def test_checks_share_neither_files_nor_a_home_folder(
         repo: Repo, base: str, tmp_path: Path) -> None:
     (tmp_path / "scratch/home").mkdir(parents=True)
@@ -143,13 +306,12 @@ def test_checks_share_neither_files_nor_a_home_folder(
     first = "touch made $HOME/made $TMPDIR/made"
     second = "test -e made || test -e $HOME/made || test -e $TMPDIR/made || test -n \"$(ls -A ~)\""
     shell = Shell(Policy(), tmp_path / "scratch", "", BUBBLEWRAP, OURS)
-    ci = LocalCI(repo, shell, Contract("", tuple(
-        Criterion(id, "", how) for id, how in (
-            ("first", CommandCheck(Command(("sh", "-c", first)))),
-            ("second", CommandCheck(Command(("sh", "-c", second)))),
-            ("third", FileCheck("made"))))), base, FixedClock())
+    asked = criteria(repo, shell, base, *(Criterion(id, "", how) for id, how in (
+        ("first", CommandCheck(Command(("sh", "-c", first)))),
+        ("second", CommandCheck(Command(("sh", "-c", second)))),
+        ("third", FileCheck("made")))))
 
-    findings = [evidence.finding for evidence in ci.check(base, frozenset())]
+    findings = [evidence.finding for evidence in asked.check(base, frozenset())]
 
     assert findings == [Finding.VERIFIED, Finding.FAILING, Finding.FAILING]
 

@@ -11,6 +11,7 @@ from controller.core.action import Command, EffectClass
 from controller.core.aim import aim
 from controller.core.canonical import JsonObject
 from controller.core.errors import WorldError
+from controller.core.facts import Source
 from controller.core.parse import parse
 from controller.core.policy import External, Policy, Reach
 from controller.core.records import Effect, Remains, Status
@@ -43,7 +44,7 @@ def runtime(bench: Bench, probe: str) -> Runtime:
     (listed,) = bench.place.shell.policy.external
     policy = replace(bench.place.shell.policy, external=(replace(listed, probe=shell(probe)),))
     return Runtime(bench.place.snapshots.repo, replace(bench.place.shell, policy=policy),
-                   bench.git.base)
+                   bench.git.base, bench.place.clock)
 
 
 def deploy(bench: Bench) -> Effect:
@@ -76,7 +77,8 @@ def test_the_probe_runs_in_the_base_and_not_in_what_a_model_has_changed(external
 def test_without_a_probe_nobody_can_tell(external: Bench) -> None:
     policy = replace(external.place.shell.policy, external=(External(shell(DEPLOY)),))
     blind = Runtime(external.place.snapshots.repo,
-                    replace(external.place.shell, policy=policy), external.git.base)
+                    replace(external.place.shell, policy=policy), external.git.base,
+                    external.place.clock)
 
     assert blind.examine(deploy(external)) == Remains(
         None, "the policy names no probe that could tell whether it happened")
@@ -89,8 +91,9 @@ def test_only_a_command_line_that_is_listed_word_for_word_is_external(external: 
     actions: list[JsonObject] = [
         {"kind": "run", "shell": DEPLOY}, {"kind": "run", "shell": DEPLOY + " "},
         {"kind": "run", "argv": ["./deploy.sh", "a b"]}, {"kind": "run", "shell": "x; " + DEPLOY}]
+    source = Source("b", "0", "0", "0", "t")
 
-    kinds = [aim(parse(action), "b", "t", policy).effect_class for action in actions]
+    kinds = [aim(parse(action), source, policy).effect_class for action in actions]
 
     assert kinds == [EffectClass.EXTERNAL] * 3 + [EffectClass.WORKSPACE]
 

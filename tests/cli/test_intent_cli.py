@@ -114,7 +114,8 @@ def test_what_must_pass_is_run_before_each_git_commit_and_at_the_end(
         refused["observation"])
     last = records(shop, "committed")[-1]
     assert {item["subject"]: item["finding"] for item in last["evidence"]} == {
-        "postcondition:delivered": "verified", "hello": "verified", "constraint-1": "verified"}
+        "postcondition:delivered": "verified", "postcondition:changed": "verified",
+        "hello": "verified", "constraint-1": "verified"}
 
 
 def test_a_rule_that_is_said_once_still_holds_fifty_steps_later_and_in_the_final_evidence(
@@ -240,8 +241,8 @@ def test_the_state_of_a_run_goes_to_another_schema_and_back(quick: Shop) -> None
     done = quick.oneshot("resume")
 
     assert '/hypotheses/h/result: null -> "seen"' in dry.out, dry
-    assert "oneshot/state/coding@1 -> oneshot/state/coding@2; nothing was changed" in dry.err
-    assert "brought to its schema's version 2 (version 2 of the run" in resumed.err
+    assert "oneshot/state/coding@1 -> oneshot/state/coding@3; nothing was changed" in dry.err
+    assert "brought to its schema's version 3 (version 2 of the run" in resumed.err
     assert '"evidence":"unknown","result":"seen"' in state
     assert '/hypotheses/h/evidence: "unknown" -> "seen"' in back.out
     assert done.code == 0, done.err
@@ -253,7 +254,7 @@ def test_a_state_that_does_not_fit_another_schema_says_exactly_where(quick: Shop
     mine: Any = contracts.domain("coding")
     quick.oneshot("run", "--cassette", str(quick.replies(
         {**WRITE, "state_patch": {"facts": {"a": {"text": "x" * 50}}}})), "--steps", "1")
-    mine["x-version"] = 3
+    mine["x-version"] = 4
     mine["properties"]["facts"]["additionalProperties"]["properties"]["text"]["maxLength"] = 10
     (quick.repo / ".agent-contract/state.schema.json").write_text(json.dumps(mine))
     (quick.repo / ".agent-contract/transition.schema.json").unlink(missing_ok=True)

@@ -370,7 +370,8 @@ def test_a_worktree_edit_and_a_git_commit_move_along_and_come_home(
 
     assert back.code == 0, back.err
     assert done.code == 0, done.err
-    assert "Drift: somebody else has moved" not in quick.oneshot("show", "5", "--prompt").out
+    shown = quick.oneshot("show", "5", "--prompt").out
+    assert "Drift (branch): somebody else has moved" not in shown
     assert {"a.txt", "hello.txt", "mine.txt"} <= set(
         git(quick.repo, "ls-tree", "--name-only", _branch(quick)).split())
 

@@ -62,7 +62,7 @@ def standing() -> Iterator[World]:
 def theirs(world: World) -> JsonObject:
     """What of the state is not the model's, but for what the controller writes of a step."""
     written = {"recent", "budget", "source_authority", "criteria", "runtime_evidence",
-               "confirmations", "proof", "waiting", "desired", "evicted"}
+               "confirmations", "proof", "waiting", "desired", "evicted", "delivery"}
     return {name: world.head.state.get(name) for name, owner in world.rules.owners.items()
             if owner != MODEL and name not in written}
 

@@ -12,12 +12,14 @@ from controller.core.contract import (
     Constraint,
     Contract,
     Criterion,
+    Expected,
     FileCheck,
     PersonCheck,
 )
 from controller.core.eviction import aged, dropped, laid
 from controller.core.migrations import migrated, unfit
-from controller.core.proof import proofs
+from controller.core.policy import Policy
+from controller.core.proof import key, proofs
 from controller.core.review import sources
 from controller.core.rules import Rules
 from controller.core.sourced import InArtifact, InFile, InStep, pointed
@@ -195,9 +197,28 @@ def test_every_criterion_is_asked_what_would_prove_it(
         check: Any, found: JsonObject, said: str) -> None:
     contract = Contract("g", (Criterion("c", "", check),), constraints=(LOCKED,))
 
-    (proof,) = proofs(contract, {"criteria": {"c": found} if found else {}}, "t")
+    (proof,) = proofs(contract, Policy(), {"criteria": {"c": found} if found else {}}, "t")
 
     assert str(proof) == said
+
+
+@pytest.mark.parametrize(("mine", "standing"), [
+    (CommandCheck(Command(("x",))), "present"),
+    (CommandCheck(Command(("x", "-q"))), "stale"),
+    (CommandCheck(Command(("x",)), tests=Expected(minimum=2)), "stale"),
+], ids=["same", "another-command", "another-minimum"])
+def test_evidence_of_another_check_or_under_another_policy_is_stale(
+        mine: CommandCheck, standing: str) -> None:
+    asked = key(CommandCheck(Command(("x",))), Policy())
+    found: JsonObject = {"finding": "verified", "tree": "t", "step": 4, "detail": "",
+                         "check": asked}
+    state: JsonObject = {"criteria": {"c": found}}
+
+    (here,) = proofs(Contract("g", (Criterion("c", "", mine),)), Policy(), state, "t")
+    (there,) = proofs(Contract("g", (Criterion("c", "", mine),)),
+                      Policy(protected_paths=("tests/**",)), state, "t")
+
+    assert (here.standing.value, there.standing.value) == (standing, "stale")
 
 
 def test_every_few_steps_the_state_says_what_is_proved() -> None:
@@ -232,7 +253,7 @@ def test_a_state_of_before_goes_on_under_the_newest_schema_and_back() -> None:
     back = migrated(new, two, one)
 
     assert unfit(new, two) == []
-    assert new["schema_version"] == 2
+    assert new["schema_version"] == 3
     assert entries(new["hypotheses"])["a"] == {
         "text": "x", "status": "confirmed", "result": "pytest: 3", "evidence": "unknown"}
     assert back == old_state()

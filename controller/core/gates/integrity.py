@@ -27,9 +27,26 @@ _CODE = ("*.py", "*.pyi", "*.js", "*.mjs", "*.cjs", "*.ts", "*.tsx", "*.jsx", "*
 
 _TELLING = {
     "test internals": re.compile(
-        r"\b_pytest\b|\bpytest_(?:runtest|collection|report)\w*|"
-        r"\bunittest\.(?:case|result|runner|suite|loader)\b|\bTestResult\b|\bTestReport\b"),
-    "exit hooks": re.compile(r"\bos\._exit\b|\batexit\b|\bprocess\.on\(['\"]exit"),
+        r"\b_pytest\b|\bpytest_(?:runtest|collection|report|sessionfinish)\w*|"
+        r"^\s*(?:import|from)\s+(?:pytest|pluggy|unittest)\b|"
+        r"\bunittest\.(?:case|result|runner|suite|loader)\b|\bTestResult\b|\bTestReport\b|"
+        r"\bnode:(?:test|assert)\b|--junit-?xml\b", re.MULTILINE),
+    "exit hooks": re.compile(
+        r"\b_exit\b|\batexit\b|\bweakref\.finalize\b|\bos\.(?:exec|fork|posix_spawn)\w*|"
+        r"\bimport posix\b|\bprocess\.(?:on(?:ce)?\(['\"](?:exit|beforeExit)|exitCode\b)|"
+        r"^(?:sys\.exit|exit|quit|process\.exit)\(|^raise SystemExit\b", re.MULTILINE),
+    "who calls it": re.compile(
+        r"\b_getframe\b|\bcurrentframe\b|\binspect\.stack\b|\bset(?:trace|profile)\b|"
+        r"\b__traceback__\b|\btb_frame\b|\bf_back\b|\bf_globals\b|\btraceback\.\w*stack\b|"
+        r"\bwalk_stack\b|\bextract_stack\b|/proc/self\b|\basync_hooks\b|\bAsyncResource\b|"
+        r"\bsys\.monitoring\b|\bsys\.argv\b[^\n]{0,80}\b(?:py)?test|"
+        r"\bnew Error\b[^\n]{0,80}\bstack\b|"
+        r"\.stack\b[^\n]{0,40}\b(?:includes|match|split)\("),
+    "what everything is built on": re.compile(
+        r"\bbuiltins\.\w+\s{0,4}=(?!=)|\b__builtins__\b|\bsetattr\(\s{0,4}builtins\b|"
+        r"\bmeta_path\b|\b__subclasses__\b|\b__debug__\b|\btype\(\s{0,4}['\"]|\bimport_module\b|"
+        r"\b__import__\b|(?<![.\w])(?:exec|eval)\(|\bcompile\([^\n]{0,80}['\"]exec|\bglobalThis\b|"
+        r"\bprocess\.(?:stdout|stderr)\.write\s{0,4}=|\bgc\.get_(?:objects|referrers)\b|\bctypes\.pythonapi\b|\b__code__\b"),
     "loaded modules": re.compile(r"\bsys\.modules\b|\brequire\.cache\b"),
     "signs of a test run": re.compile(
         r"PYTEST_CURRENT_TEST|PYTEST_VERSION|JEST_WORKER_ID|\bVITEST\b|"
@@ -41,8 +58,15 @@ _TELLING = {
 }
 """What product code has no business with, by what it is about."""
 
-_LEAVING = {"exit hooks": _TELLING["exit hooks"]}
-"""What tests have no business with either."""
+_LEAVING = {
+    "exit hooks": _TELLING["exit hooks"],
+    "tests that are not to count": re.compile(
+        r"\bmark\.(?:skip|skipif|xfail)\b|\bpytest\.(?:skip|xfail|exit)\(|"
+        r"\bunittest\.(?:skip|expectedFailure)\w*|\bself\.skipTest\(|"
+        r"\b(?:it|test|describe)\.(?:skip|only|todo)\b|\bx(?:it|describe)\(|\bt\.Skip\(|"
+        r"#\[ignore\]|@Disabled\b|@Ignore\b"),
+}
+"""What tests have no business with, in a file of tests."""
 
 _LOOKALIKE = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧορνɑɡ")  # the rest of Greek is at home in formulas
 _FOREIGN = ("CYRILLIC", "ARMENIAN", "CHEROKEE", "FULLWIDTH LATIN", "MATHEMATICAL")
@@ -63,6 +87,12 @@ def integrity(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
         if secrets:
             return judged("integrity", secrets)
         lines = tuple(line for line in lines if line.path not in facts.agreed)
+        cases = [Objection("/action", f"{quoted(line.path)}:{line.number} has the very values of "
+                           f"{test}: {line.text.strip()[:120]!a}; a person must agree")
+                 for line, test in facts.cases if line.path not in facts.agreed]
+        if cases:
+            return judged("integrity", (*_names(action, facts), *_doubts(lines, rules), *cases),
+                          Decision.CONFIRM)
     return judged("integrity", (*_names(action, facts), *_doubts(lines, rules)), Decision.CONFIRM)
 
 

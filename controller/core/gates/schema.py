@@ -15,8 +15,6 @@ from controller.core.verdict import Objection, judged
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
-_ACTIONS = ("read", "search", "edit", "run", "commit", "recall", "ask", "change_request", "wait",
-            "finish")
 _CHANGES = ("replace", "write", "delete", "move")
 
 
@@ -38,11 +36,17 @@ def schema(document: JsonObject, rules: Rules) -> Transition:
 def _validators(rules: Rules) -> "dict[str, Validator]":
     """A validator for every kind of action and of change. An edit's changes are judged apart."""
     named = definitions(rules.transition_schema)
-    whole = {name: entries(inlined(named[name], named)) for name in (*_ACTIONS, *_CHANGES)}
+    whole = {name: entries(inlined(named[name], named)) for name in (*_offered(rules), *_CHANGES)}
     parts = dict(properties(whole["edit"]))
     parts["changes"] = {**parts["changes"], "items": {}}
     whole["edit"] = {**whole["edit"], "properties": dict(parts)}
     return {name: validator(part) for name, part in whole.items()}
+
+
+def _offered(rules: Rules) -> list[str]:
+    """The kinds of actions that this run's models may ask for, in the order of the schema."""
+    action = properties(rules.transition_schema)["action"]
+    return [str(entries(item)["$ref"]).rpartition("/")[2] for item in members(action["oneOf"])]
 
 
 def _action(action: JsonValue, judges: "dict[str, Validator]") -> list[Objection]:
@@ -50,9 +54,10 @@ def _action(action: JsonValue, judges: "dict[str, Validator]") -> list[Objection
     if not isinstance(action, dict):
         return [Objection("/action", f"expected an object, got {shown(action)}")]
     kind = action.get("kind")
-    if not isinstance(kind, str) or kind not in _ACTIONS:
+    offered = [name for name in judges if name not in _CHANGES]
+    if not isinstance(kind, str) or kind not in offered:
         return [Objection("/action/kind", f"expected a kind of action, got {shown(kind)}"
-                          + nearest(str(kind), _ACTIONS))]
+                          + nearest(str(kind), offered))]
     objections = faults_by(judges[kind], action, "/action")
     for index, change in enumerate(members(action.get("changes")) if kind == "edit" else []):
         objections += _change(change, pointer("action", "changes", index), judges)

@@ -1,0 +1,184 @@
+"""The forge as an authority: checks of the very Git commit, the issue, what others have pushed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from controller.core.action import Comment, PullRequest, Push
+from controller.core.canonical import JsonObject, digest, entries
+from controller.core.contract import Contract, HostedCheck
+from controller.core.delivery import Issue
+from controller.core.drift import Drift
+from controller.core.head import Head
+from controller.core.hosted import Check, State, judge, newest
+from controller.core.policy import ISSUE, LOGS
+from controller.core.ports import Clock
+from controller.core.records import (
+    COMMENTED,
+    OPENED,
+    PUSHED,
+    Effect,
+    Evidence,
+    Finding,
+    Outcome,
+    Remains,
+    Status,
+)
+from controller.forge.outside import Outside, ended, last_words, pushed
+from controller.web import Unreachable
+
+_SHOWN = 40  # checks that the state names
+_SUBJECTS = {Push: PUSHED, PullRequest: OPENED, Comment: COMMENTED}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look at the forge came to: fields of Σ, drift, whether it tells text from outside."""
+
+    fields: dict[str, JsonObject]
+    drift: tuple[Drift, ...] = ()
+    exposed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What the forge said at one look; `fault`: why it said nothing."""
+
+    at: datetime
+    commit: str
+    checks: tuple[Check, ...] = ()
+    remote: str = ""
+    required: tuple[str, ...] = ()
+    issue: Issue | None = None
+    fault: str = ""
+
+
+@dataclass(slots=True)
+class Hosted:
+    """What the forge says about one run."""
+
+    outside: Outside
+    contract: Contract
+    clock: Clock
+    trusted: frozenset[str] = frozenset()  # logs, issue: text that the user vouches for
+    _last: "_Answers | None" = field(default=None, repr=False)
+
+    def look(self, head: Head) -> Seen:
+        """What differs from what the head's state says. The forge is not asked oftener than the
+        user wants it.
+        """
+        now, commit = self.clock.now(), pushed(head.state)
+        last = self._last
+        if last is None or last.commit != commit or (
+                now - last.at).total_seconds() >= self.outside.config.refresh:
+            last = self._last = self._asked(now, commit)
+        if last.fault:
+            return Seen({}, (Drift("ci", f"the forge can't be asked now: {last.fault}", news=True),
+                             ))
+        return self._seen(head, last)
+
+    def examine(self, effect: Effect) -> Remains:
+        """Whether the forge has what an effect was to write."""
+        try:
+            there = self.outside.written(effect)
+        except Unreachable as why:
+            return Remains(None, f"the forge can't be asked: {why}")
+        return Remains(bool(there), f"the forge has it: {there}" if there else
+                       "the forge does not have it")
+
+    def attest(self, effect: Effect, outcome: Outcome) -> tuple[Evidence, ...]:
+        """Whether what was delivered is there."""
+        subject = _SUBJECTS.get(type(effect.candidate.transition.action))
+        if subject is None or outcome.status is not Status.DONE:
+            return ()
+        seen = self.examine(effect)
+        finding = {True: Finding.VERIFIED, False: Finding.FAILING, None: Finding.UNKNOWN}
+        detail = seen.text.removeprefix("the forge has it: ")
+        return (Evidence(subject, finding[seen.happened], "forge", effect.aim.target,
+                         effect.source.tree, self.clock.now(), detail),)
+
+    def checked(self, wanted: HostedCheck, commit: str) -> tuple[Finding, str]:
+        """Whether a check has succeeded on a Git commit: said twice, some time apart."""
+        try:
+            first = self._newest(wanted, commit)
+            found = judge(wanted, first)
+            if found[0] is not Finding.VERIFIED:
+                return found
+            self.clock.sleep(self.outside.config.settle)
+            again = self._newest(wanted, commit)
+        except Unreachable as why:
+            return Finding.UNKNOWN, f"the forge can't be asked: {why}"
+        if (again.id, again.state) != (first.id, first.state):
+            return Finding.UNKNOWN, f"{wanted.name} is still changing: {again.state.value}"
+        return found
+
+    def _newest(self, wanted: HostedCheck, commit: str) -> Check:
+        return newest(wanted, self.outside.forge.checks(commit), commit)
+
+    def _asked(self, now: datetime, commit: str) -> "_Answers":
+        forge, config = self.outside.forge, self.outside.config
+        full = config.kind != "command"
+        try:
+            return _Answers(
+                now, commit, last_words(forge.checks(commit), commit) if commit else (),
+                self.outside.remote.at(self.outside.branch) or "nothing" if commit else "",
+                forge.required(config.base) if full else (),
+                forge.issue(config.issue) if full and config.issue is not None else None)
+        except Unreachable as why:
+            return _Answers(now, commit, fault=str(why))
+
+    def _seen(self, head: Head, answers: "_Answers") -> Seen:
+        known, commit = entries(head.state.get("hosted_ci")), answers.commit
+        drift: list[Drift] = []
+        ci: JsonObject = {**known, "protection": digest(list(answers.required))[:16]}
+        drift += _protection(known, ci, answers.required)
+        ended_now = list(self._ended(known, answers.checks, commit)) if commit else []
+        if commit:
+            ci |= {"commit": commit, "checks": self._states(answers.checks),
+                   "remote": answers.remote}
+            drift += [*ended_now, *self._moved(known, answers)]
+        fields: dict[str, JsonObject] = {"hosted_ci": ci}
+        news: list[Drift] = []
+        if answers.issue:
+            fields["issue"], news = self._issue(entries(head.state.get("issue")), answers.issue)
+        outside = (bool(ended_now) and LOGS not in self.trusted) or (
+            bool(news) and ISSUE not in self.trusted)
+        return Seen(fields, (*drift, *news), outside)
+
+    def _states(self, words: tuple[Check, ...]) -> JsonObject:
+        """Every check that there is, and those that are wanted and not there."""
+        wanted = [criterion.check.name for criterion in self.contract.success_criteria
+                  if isinstance(criterion.check, HostedCheck)]
+        found = dict.fromkeys(wanted, State.NONE.value)
+        found |= {check.name: check.state.value for check in words[:_SHOWN]}
+        return dict(found)
+
+    def _ended(self, known: JsonObject, words: tuple[Check, ...], commit: str) -> Iterator[Drift]:
+        before = entries(known.get("checks")) if known.get("commit") == commit else {}
+        new = [check for check in words if ended((check,))
+               and before.get(check.name) != check.state.value]
+        if new:
+            yield Drift("ci", f"on {commit[:12]}, which you pushed:\n{self.outside.told(new)}")
+
+    def _moved(self, known: JsonObject, answers: "_Answers") -> Iterator[Drift]:
+        """That somebody else has moved the run's branch on the forge."""
+        if answers.remote not in (answers.commit, known.get("remote")):
+            yield Drift("remote", f"{self.outside.branch} on the forge is at {answers.remote}; this"
+                        f" run pushed {answers.commit}")
+
+    def _issue(self, known: JsonObject, issue: Issue) -> tuple[JsonObject, list[Drift]]:
+        now: JsonObject = {"source": issue.url[:300], "digest": digest(issue.text),
+                           "state": issue.state[:40]}
+        text = self.outside.redactor.clean(issue.text.encode())
+        if not known:
+            return now, [Drift("issue", f"{issue.url} ({issue.state}) says:\n{text}", news=True)]
+        if (known.get("digest"), known.get("state")) == (now["digest"], now["state"]):
+            return now, []
+        return now, [Drift("issue", f"{issue.url} was changed; it is {issue.state} and says now:"
+                           f"\n{text}")]
+
+
+def _protection(known: JsonObject, now: JsonObject, required: tuple[str, ...]) -> Iterator[Drift]:
+    if known.get("protection") not in (None, now["protection"]):
+        yield Drift("protection", "the base branch requires these checks now: "
+                    + (", ".join(required) or "none"))

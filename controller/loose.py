@@ -1,0 +1,41 @@
+"""A ref read from its file, without a git: where it lies is part of Git's format.
+
+gitrepository-layout(5): a loose ref is a file, and wins over its line in `packed-refs`.
+"""
+
+import re
+from pathlib import Path
+
+_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+def read_ref(git_dir: Path, name: str) -> str | None:
+    """The id that a branch or tag holds; empty when there is none; None when only git can tell: it
+    points to another, or refs are kept in another way.
+    """
+    try:
+        common = _common(git_dir)
+        if (common / "reftable").exists():
+            return None
+        loose = _read(common / name)
+        if loose is not None:
+            found = loose.strip()
+            return found.decode() if _ID.fullmatch(found) else None
+        packed = _read(common / "packed-refs") or b""
+    except OSError:
+        return None
+    at = packed.find(b" " + name.encode("utf-8", "surrogateescape") + b"\n")
+    return packed[packed.rfind(b"\n", 0, at) + 1:at].decode() if at > 0 else ""
+
+
+def _common(git_dir: Path) -> Path:
+    """The folder that all worktrees of a repository share."""
+    pointer = _read(git_dir / "commondir")
+    return (git_dir / pointer.decode().strip()).resolve() if pointer else git_dir
+
+
+def _read(place: Path) -> bytes | None:
+    try:
+        return place.read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
