@@ -1,9 +1,12 @@
 """The user's repository, found and borrowed from; never written but for the run's branch."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from controller.core.errors import SetupError, WorldError
 from controller.git_config import CONFIG, as_environment
+from controller.loose import under_way
 from controller.repo import Identity, Repo
 from controller.settings import checkout_root
 
@@ -68,6 +71,44 @@ def _pointed(pointer: Path) -> Path:
     if not text.startswith("gitdir: "):
         raise SetupError(f"{pointer} is neither a folder nor a `gitdir:` file")
     return (pointer.parent / text.removeprefix("gitdir: ")).resolve()
+
+
+def refused(user: Repo) -> str:
+    """Why no run can start from a checkout; empty: one can."""
+    owner = user.git_dir.stat().st_uid
+    if os.geteuid() not in (0, owner):
+        return (f"{user.git_dir} belongs to user {owner}, not to you: its configuration could run "
+                "commands of his; work in a clone of your own")
+    if _configured(user, r"^extensions\.partialclone$|^remote\..*\.promisor$"):
+        listed = user.git("rev-list", "--objects", "--missing=print", "--max-count=1", "HEAD")
+        missing = sum(line.startswith(b"?") for line in listed.splitlines())
+        if missing:
+            return (f"{missing} objects of the last Git commit are not here (a partial clone): "
+                    "fetch them with `git fetch --refetch --no-filter`, or clone anew")
+    return ""
+
+
+def noticed(user: Repo) -> Iterator[str]:
+    """What is out of the ordinary about a checkout, and what that means for a run."""
+    what = under_way(user.git_dir)
+    if what:
+        yield f"a {what} is under way in your checkout; the run starts from the last Git commit"
+    if (user.git_dir / "shallow").exists():
+        yield "your clone is shallow: what lies before it can't be looked up"
+    modes = user.git("ls-tree", "-r", "-z", "--format=%(objectmode)", "HEAD").split(b"\0")
+    modules = modes.count(b"160000")
+    if modules:
+        yield f"{modules} submodules are empty folders in the run's worktree"
+    pointers = user.file("HEAD", ".gitattributes") or b""
+    if b"filter=lfs" in pointers:
+        yield "files that Git LFS keeps are pointers in the run's worktree: no filter is run"
+
+
+def _configured(user: Repo, names: str) -> bool:
+    try:
+        return bool(user.git("config", "--includes", "--name-only", "--get-regexp", names))
+    except WorldError:
+        return False  # git's way to say that there are none
 
 
 def is_dirty(user: Repo) -> bool:

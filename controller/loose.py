@@ -6,6 +6,9 @@ gitrepository-layout(5): a loose ref is a file, and wins over its line in `packe
 import re
 from pathlib import Path
 
+_UNDER_WAY = {"MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply": "rebase",
+              "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert", "BISECT_LOG": "bisection"}
+
 _ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -26,6 +29,19 @@ def read_ref(git_dir: Path, name: str) -> str | None:
         return None
     at = packed.find(b" " + name.encode("utf-8", "surrogateescape") + b"\n")
     return packed[packed.rfind(b"\n", 0, at) + 1:at].decode() if at > 0 else ""
+
+
+def head_id(git_dir: Path) -> str | None:
+    """The Git commit that HEAD of a repository leads to, as `read_ref` has it."""
+    found = (_read(git_dir / "HEAD") or b"").decode("utf-8", "surrogateescape").strip()
+    if found.startswith("ref: "):
+        return read_ref(git_dir, found.removeprefix("ref: "))
+    return found if _ID.fullmatch(found.encode("utf-8", "surrogateescape")) else None
+
+
+def under_way(git_dir: Path) -> str:
+    """The merge, rebase, pick or bisection that is under way in a checkout; empty when none is."""
+    return next((what for name, what in _UNDER_WAY.items() if (git_dir / name).exists()), "")
 
 
 def _common(git_dir: Path) -> Path:

@@ -159,6 +159,10 @@ class Repo:
         said = self.git("log", "-z", f"--max-count={limit}", "--format=%h %an: %s", new, f"^{old}")
         return tuple(names(said))
 
+    def counted_commits(self, old: str, new: str) -> int:
+        """How many Git commits `new` has and `old` has not."""
+        return int(self.git("rev-list", "--count", new, f"^{old}"))
+
     def merges(self, old: str, new: str) -> tuple[str, ...]:
         """The ids of the merges that `new` has and `old` has not."""
         return tuple(self.git("rev-list", "--merges", new, f"^{old}").decode().split())

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from controller.core.canonical import canonical
-from controller.core.config import Limits
+from controller.core.canonical import JsonObject, canonical
+from controller.core.config import DriftConfig, Limits
+from controller.core.drift import Drift
 from controller.core.errors import LeaseLost, ModelUnavailable, SetupError
 from controller.core.head import Stop
 from controller.core.policy import Policy
@@ -480,3 +481,46 @@ def test_dying_anywhere_ends_in_the_same_head(
     assert world.queries.broken_link(RUN) is None
     assert [kind for kind in kinds(world) if kind != "found"] == kinds(expected)
     assert world.files.outside == expected.files.outside
+
+
+@pytest.mark.parametrize(("rule", "stopped"), [
+    ("adopt", None), ("ask", Stop.WAITING), ("stop", Stop.STUCK)])
+def test_drift_is_told_asked_about_or_stands_still_as_the_user_wants_it(
+        rule: str, stopped: Stop | None) -> None:
+    world = World(rules=rules(drift=DriftConfig(issue=rule)))
+    world.model.replies(command("true"))
+    world.model.replies(command("true"), version=1)
+    seen: JsonObject = {"source": "issues/7", "digest": "new", "state": "open"}
+    world.open()
+    world.authority.drift = (Drift("issue", "it says something else now"),)
+    world.authority.seen = {"issue": seen}
+
+    head = world.step()
+
+    assert (head.stopped and head.stopped.why) is stopped
+    assert head.state["issue"] == seen  # so that it is no news next time
+    shown = world.model.prompts[0].text if world.model.prompts else str(head.stopped)
+    assert "Drift (issue): it says something else now" in shown
+
+
+def test_news_is_told_whatever_the_rule() -> None:
+    world = World(rules=rules(drift=DriftConfig(ci="stop")))
+    world.model.replies(command("true"))
+    world.open()
+    world.authority.drift = (Drift("ci", "build: success", news=True),)
+
+    assert world.step().stopped is None
+    assert "Drift (ci): build: success" in world.model.prompts[0].text
+
+
+def test_a_run_that_stood_still_for_drift_goes_on_when_it_is_resumed() -> None:
+    world = World(rules=rules(drift=DriftConfig(issue="stop")))
+    world.model.replies(command("true"), version=1)
+    world.open()
+    world.authority.drift = (Drift("issue", "it is another"),)
+    assert world.go(steps=1).stopped
+
+    world.authority.drift = ()
+    head = world.go(steps=1)
+
+    assert (head.stopped, head.version) == (None, 2)

@@ -5,8 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from controller.checkout import create, identity_of, is_dirty, open_checkout
+from controller.checkout import (
+    create,
+    identity_of,
+    is_dirty,
+    noticed,
+    open_checkout,
+    refused,
+)
 from controller.core.errors import SetupError, WorldError
+from controller.loose import head_id, read_ref, under_way
 from controller.repo import ABSENT, Identity, Repo
 from controller.testing.clock import MORNING
 from controller.transfer import take_objects
@@ -225,3 +233,68 @@ def test_an_identity_in_another_encoding_stops_nothing(checkout: Path, tmp_path:
         config.write(b"[user]\n\tname = J\xf6rg\n")
 
     assert identity_of(open_checkout(checkout), tmp_path).name == "J\ufffdrg"
+
+
+def test_a_ref_is_the_same_read_from_its_file_packed_or_loose_or_in_a_linked_worktree(
+        checkout: Path, git: Git, tmp_path: Path) -> None:
+    first = git(checkout, "rev-parse", "main")
+    git(checkout, "branch", "other")
+    git(checkout, "pack-refs", "--all")
+    git(checkout, "commit", "-q", "--allow-empty", "-m", "second")
+    git(checkout, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"), first)
+    linked = open_checkout(tmp_path / "linked").git_dir
+
+    for git_dir in (checkout / ".git", linked):
+        assert read_ref(git_dir, "refs/heads/main") == git(checkout, "rev-parse", "main")
+        assert read_ref(git_dir, "refs/heads/other") == first
+        assert read_ref(git_dir, "refs/heads/none") == ""
+    assert (head_id(checkout / ".git"), head_id(linked)) == (
+        git(checkout, "rev-parse", "main"), first)
+
+
+def test_what_only_git_can_tell_of_a_ref_is_asked_of_git(checkout: Path, git: Git) -> None:
+    git(checkout, "symbolic-ref", "refs/heads/alias", "refs/heads/main")
+
+    assert read_ref(checkout / ".git", "refs/heads/alias") is None
+    assert open_checkout(checkout).ref("refs/heads/alias") == git(checkout, "rev-parse", "main")
+    (checkout / ".git/reftable").mkdir()
+    assert read_ref(checkout / ".git", "refs/heads/main") is None
+
+
+@pytest.mark.parametrize(("made", "says"), [
+    (".git/MERGE_HEAD", "a merge is under way in your checkout"),
+    (".git/rebase-merge/x", "a rebase is under way in your checkout"),
+    (".git/shallow", "your clone is shallow"),
+], ids=["merge", "rebase", "shallow"])
+def test_what_is_out_of_the_ordinary_is_noticed(checkout: Path, made: str, says: str) -> None:
+    (checkout / made).parent.mkdir(exist_ok=True)
+    (checkout / made).write_text("")
+
+    (note,) = noticed(open_checkout(checkout))
+
+    assert note.startswith(says)
+    assert under_way(checkout / ".git") in says or "shallow" in made
+
+
+def test_submodules_and_files_of_lfs_are_noticed(checkout: Path, git: Git) -> None:
+    (checkout / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    git(checkout, "add", ".gitattributes")
+    git(checkout, "update-index", "--add", "--cacheinfo",
+        f"160000,{git(checkout, 'rev-parse', 'main')},vendored")
+    git(checkout, "commit", "-q", "-m", "odd")
+
+    modules, lfs = noticed(open_checkout(checkout))
+
+    assert modules == "1 submodules are empty folders in the run's worktree"
+    assert lfs.startswith("files that Git LFS keeps are pointers")
+
+
+def test_a_partial_clone_whose_objects_are_elsewhere_is_refused(
+        checkout: Path, git: Git, tmp_path: Path) -> None:
+    git(checkout, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{checkout}",
+        "part")
+
+    assert "objects of the last Git commit are not here (a partial clone)" in refused(
+        open_checkout(tmp_path / "part"))
+    assert refused(open_checkout(checkout)) == ""

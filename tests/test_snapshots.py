@@ -17,6 +17,7 @@ from controller.index import ignored
 from controller.process import capture
 from controller.repo import Identity, Repo
 from controller.snapshots import Snapshots
+from controller.survey import Walk, survey, walk
 from controller.testing.clock import MORNING
 from controller.transfer import take_objects
 from tests.conftest import Git
@@ -409,3 +410,72 @@ def test_a_tree_that_is_not_there_leaves_the_worktree_alone(snapshots: Snapshots
 
     assert (snapshots.root / "app.py").read_text() == "mine"
     assert not snapshots.root.with_name("work.aside-1").exists()
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """More files than we walk over by ourselves."""
+    root = tmp_path / "many"
+    for number in range(1200):
+        file = root / f"{number % 8}/{number % 40}/f{number} \n'é"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+    (root / "0/link").symlink_to("/etc")
+    (root / "0/node_modules").mkdir()
+    (root / "0/node_modules/left").write_text("")
+    os.mkfifo(root / "7/fifo")
+    (root / "7/7/f7 \n'é").chmod(0o600)
+    return root
+
+
+def test_what_find_saw_for_us_is_what_we_would_have_seen(many: Path) -> None:
+    helped = walk(many, 0)
+    alone = Walk(list(helped.entries), 0)
+
+    assert helped.listed
+    assert {here for here, *_ in helped.entries} == {
+        os.fsencode(str(place.relative_to(many))) for place in many.rglob("*")
+        if "node_modules" not in place.parts}
+    assert survey(many, 0, helped) == survey(many, 0, alone)
+    assert survey(many, 0, helped).modes == {"7/7/f7 \n'é": 0o600} | (
+        {"7/fifo": 0o644} if (many / "7/fifo").stat().st_mode & 0o777 != 0o644 else {})
+
+
+@pytest.mark.parametrize("change", [
+    lambda root: (root / "3/3/f3 \n'é").write_text("y"),
+    lambda root: (root / "5/new").touch(),
+    lambda root: (root / "6/6/f6 \n'é").chmod(0o755),
+    lambda root: (root / "2/2/f2 \n'é").unlink(),
+    lambda root: (root / "4/empty").mkdir(),
+    lambda root: _same_size_and_time(root / "1/1/f1 \n'é"),
+], ids=["content", "new", "mode", "gone", "folder", "put-back-times"])
+def test_a_walk_is_another_after_any_change(many: Path, change: Callable[[Path], object]) -> None:
+    before = walk(many, 0)
+    assert before.same(walk(many, 0))
+
+    change(many)
+
+    assert not before.same(walk(many, 0))
+
+
+def _same_size_and_time(file: Path) -> None:
+    about = file.stat()
+    file.write_text("z")
+    os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
+def test_a_snapshot_of_what_has_not_changed_is_not_taken_anew(
+        snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in (snapshots.root, *snapshots.root.rglob("*")):
+        os.utime(place)
+    monkeypatch.setattr("time.time_ns", lambda: 2**62)  # long after the last change
+    first = snapshots.take()
+    monkeypatch.setattr(Repo, "git", None)  # so that asking git is a fault
+
+    assert snapshots.take() == first
+
+
+def test_what_changed_just_now_is_looked_at_again(snapshots: Snapshots) -> None:
+    snapshots.take()
+
+    assert snapshots._held == []  # its files were made a moment ago

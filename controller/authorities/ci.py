@@ -8,7 +8,8 @@ failure proves nothing.
 
 import re
 import secrets
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -74,6 +75,7 @@ class LocalCI:
     repo: Repo
     shell: Shell
     base: str
+    held_out: Callable[[str], Path] = Path  # where a folder of held-out tests lies
     _versions: dict[str, str] = field(default_factory=dict)  # of tools, asked once
 
     def checked(self, check: CommandCheck, commit: str, instead: Mapping[str, Entry | None],
@@ -103,6 +105,9 @@ class LocalCI:
     def _once(self, check: CommandCheck, commit: str, instead: Mapping[str, Entry | None],
               known: Measured | None, agreed: frozenset[str], *, passing: bool) -> _Once:
         with exported(self.repo, self.shell, commit, "verify", instead) as (shell, folder):
+            missing = self._hold_out(check, folder)
+            if missing:
+                return _Once(Ran(missing, None, "", started=False), Finding.UNKNOWN)
             mark = self._canary(check, folder, fails=False) if passing and check.canary else ""
             ran, report = self._run(check, shell, folder)
             if _finding(ran, check.expect_exit) is Finding.UNKNOWN:
@@ -122,6 +127,7 @@ class LocalCI:
         of the test that fails. `green`: what it said without that.
         """
         with exported(self.repo, self.shell, commit, "verify", instead) as (shell, folder):
+            self._hold_out(check, folder)
             mark = self._canary(check, folder, fails=True)
             if not mark:
                 return "", ""
@@ -155,6 +161,21 @@ class LocalCI:
             return ""  # or a link has taken the place of the folder
         place.write_text(beside[1])
         return mark
+
+    def _hold_out(self, check: CommandCheck, folder: Path) -> str:
+        """Lay the tests that no model has seen into an export; why that can't be."""
+        if check.held_out is None:
+            return ""
+        source, to = self.held_out(check.held_out.source), folder / check.held_out.to
+        if not source.is_dir():
+            return f"there is no folder {check.held_out.source} with held-out tests"
+        for above in (to, *to.parents):
+            if above == folder:
+                break
+            if above.is_symlink() or (above.exists() and not above.is_dir()):
+                return f"{check.held_out.to} is no folder in the Git commit"
+        shutil.copytree(source, to, dirs_exist_ok=True)
+        return ""
 
     def _text(self, path: str) -> str:
         return (self.repo.file(self.base, path) or b"").decode("utf-8", "replace")

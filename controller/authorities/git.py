@@ -26,6 +26,7 @@ from controller.core.records import (
     Status,
 )
 from controller.difference import difference
+from controller.loose import head_id, under_way
 from controller.repo import Repo
 from controller.snapshots import Snapshots
 
@@ -52,8 +53,12 @@ class Git:
         tree = snapshot.tree
         ref = f"refs/heads/{self.branch}"
         at, theirs = repo.ref(ref) or self.base, self.user.ref(ref)
-        source = Source(self.branch, self.base, at, _tree(repo, at), tree, snapshot.extras)
-        differs = difference(replace(repo, inherited=()), source.head_tree, tree)
+        differs = difference(replace(repo, inherited=()), _tree(repo, at), tree)
+        newest = head_id(self.user.git_dir) or self.user.commit("HEAD")
+        source = Source(
+            self.branch, self.base, at, _tree(repo, at), tree, snapshot.extras,
+            _count(repo, self.base, at), _count(self.user, self.base, newest), len(differs.files),
+            sum(item.before == "000000" for item in differs.files), under_way(self.user.git_dir))
         return Facts(self.clock.now(), source, _paths(repo, self.base),
                      changed_paths(repo, self.base, tree), agreed(repo, head.state, tree),
                      self._drift(head, source), moved=theirs if theirs and theirs != at else "",
@@ -101,6 +106,12 @@ class Git:
         return tuple(cases(product, _tested(self.snapshots.repo, self.base, self.tests)))
 
     def _drift(self, head: Head, source: Source) -> tuple[Drift, ...]:
+        before = entries(head.state.get("source_authority")).get("behind", source.behind)
+        moved = (Drift("base", f"the user's checkout has {source.behind} Git commits that this run "
+                       "does not start from", news=True),) if source.behind != before else ()
+        return (*moved, *self._changed(head, source))
+
+    def _changed(self, head: Head, source: Source) -> tuple[Drift, ...]:
         known = tree_of(head.state)
         if not known or known == source.tree:
             return ()
@@ -148,6 +159,12 @@ def _reads_otherwise(repo: Repo, seen: JsonObject, tree: str) -> str:
 @lru_cache(maxsize=256)
 def _tree(repo: Repo, commit: str) -> str:
     return repo.tree_of(commit)
+
+
+@lru_cache(maxsize=64)
+def _count(repo: Repo, old: str, new: str) -> int:
+    """How many Git commits `new` has and `old` has not."""
+    return repo.counted_commits(old, new) if old != new else 0
 
 
 @lru_cache(maxsize=2)

@@ -98,6 +98,11 @@ class Place:
             return now  # there is a way out of that, which needs no head
         return {**now, "state_schema": json.loads(schema)} if schema else now
 
+    def folder(self, written: str) -> Path:
+        """A folder as people write it: absolute, ~ or relative to the checkout."""
+        home = self.settings.home
+        return home / written[2:] if written.startswith("~/") else self.root / written
+
     @property
     def runs(self) -> Path:
         """The folder with one folder a run."""
@@ -157,11 +162,16 @@ def open_place(folder: Path, settings: Settings, *, make: bool = False) -> Place
 
 def new_launch(place: Place, project: "Project") -> Launch:
     """What a run that starts now is fixed to: the documents, and the checkout's last Git commit."""
+    from controller.checkout import refused
+
     try:
         base = place.user.commit("HEAD")
     except WorldError as fault:
         raise SetupError("the repository has no Git commit to start from; make a first one"
                          ) from fault
+    why = refused(place.user)
+    if why:
+        raise SetupError(why)
     if place.user.ref("refs/heads/oneshot"):
         raise SetupError("the repository has a branch `oneshot`, so there can be none called "
                          "oneshot/<run>; rename it")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from controller.checkout import is_dirty
+from controller.checkout import is_dirty, noticed
 from controller.cli.changes import Changes, run_options
 from controller.cli.confine import ready
 from controller.cli.house import House
@@ -44,6 +44,8 @@ def command(folder: Path, changes: Changes, walls: Tier | None, steps: int | Non
     if not as_json and is_dirty(place.user):
         talk("note: your checkout has changes that are not committed; the run starts from "
              f"{fixed.base[:12]} without them (.agent-contract is read as it is)")
+    for what in () if as_json else noticed(place.user):
+        talk(f"note: {what}")
     view = View(place.queries, as_json, quiet)
     click.get_current_context().exit(
         drive_run(place, fixed, view, walls, record=record, steps=steps, new=True))

@@ -54,6 +54,16 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Files that no model has seen: those of the folder `source` are laid into the export as `to`,
+    and nothing of what the check says is shown but that it holds or not.
+    """
+
+    source: str  # absolute, ~ or relative to the user's checkout, where Git must ignore it
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
 class CommandCheck:
     """Holds when the command exits with `expect_exit` in a clean export of the Git commit, and
     its output, report and coverage are as wanted: in at least `passes` of `runs` runs.
@@ -67,6 +77,7 @@ class CommandCheck:
     runs: int = 1
     passes: int = 1
     canary: bool = True  # a test that must fail is added, to see that failures are told
+    held_out: HeldOut | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,10 @@ def _check(contract: JsonObject, check: JsonObject, path: str) -> Iterator[Objec
         if hit:
             yield Objection(f"{path}/shell", f"{hit[0].strip()!r} {why}")
     yield from _patterns(check, path)
+    to = entries(check.get("held_out")).get("to")
+    fault = path_fault(str(to)) if to else None
+    if fault:
+        yield Objection(f"{path}/held_out/to", f"{to!r} {fault}")
     file = check.get("file")
     if isinstance(file, str):
         fault = path_fault(file) or _out_of_reach(contract, file)

@@ -5,6 +5,7 @@ Read from `.agent-contract/policy.yaml` by `controller.project`; no model writes
 
 import re
 import sys
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import cast
 
@@ -85,6 +86,25 @@ def _shadowing(path: str) -> bool:
 
 LOGS, ISSUE = "logs", "issue"
 """What comes from a forge and is text from outside, unless the user vouches for it."""
+
+
+def _beside(path: str, base: Collection[str]) -> bool:
+    """Whether a new file among the tests would change what the others are: the file that makes
+    their folder a package, a module that takes the place of the product's or of a test.
+    """
+    folder, _, name = path.rpartition("/")
+    stem = name.partition(".")[0]
+    if name.startswith("__init__."):
+        return True
+    if f"{folder}.py" in base:
+        return True
+    return not _TEST.search(name) and any(
+        other.rpartition("/")[2].partition(".")[0] == stem or f"/{stem}/" in f"/{other}"
+        for other in base if other.endswith(_MODULES))
+
+
+_TEST = re.compile(r"^test_|_test\.|\.(?:test|spec)\.", re.IGNORECASE)
+_MODULES = (".py", ".js", ".mjs", ".cjs", ".ts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +217,14 @@ class Policy:
             "limits": [self.timeout, self.max_timeout, self.idle, self.output_bytes,
                        self.processes, self.data_bytes, self.file_bytes]})[:16]
 
-    def protects(self, path: str, *, new: bool) -> bool:
-        """Whether a person must agree to a change of this file.
+    def protects(self, path: str, base: Collection[str]) -> bool:
+        """Whether a person must agree to a change of this file, where the base has those files.
 
         A new test is welcome; a changed one is not, nor is a new file that would be run in the
-        place of what a check names.
+        place of what a check names, or of what a test imports.
         """
+        new = path not in base
         return (matches(path.casefold(), SENSITIVE) or path in self.shadows
                 or (new and _shadowing(path))
+                or (new and matches(path, self.protected_paths) and _beside(path, base))
                 or (not new and matches(path, self.protected_paths)))

@@ -87,7 +87,7 @@ def project(state: JsonObject, effect: Effect, outcome: Outcome,
     if command := command_of(action):
         after["runtime_evidence"] = _runtime(command, outcome)
     if effect.grant and outcome.status is Status.DONE:
-        paths = sorted(effect.paths, key=lambda path: not rules.policy.protects(path, new=False))
+        paths = sorted(effect.paths, key=lambda path: not rules.policy.protects(path, (path,)))
         after["confirmations"] = answered(state, effect.grant, action, "approved", {
             "paths": list[JsonValue](paths[:_PATHS]),
             "tree": outcome.agreed or outcome.source.tree})

@@ -139,6 +139,8 @@ def _besides(check: CommandCheck) -> Iterator[str]:
         yield f"at least {tests.minimum} tests run"
     if check.coverage:
         yield "line coverage is no lower than the base's"
+    if check.held_out:
+        yield "with tests that you don't see"
     if check.runs > 1:
         yield f"in at least {check.passes} of {check.runs} runs"
 

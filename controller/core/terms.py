@@ -15,6 +15,7 @@ from controller.core.contract import (
     FileCheck,
     GitCheck,
     Governance,
+    HeldOut,
     HostedCheck,
     Item,
     PersonCheck,
@@ -86,6 +87,9 @@ def _command_check(document: JsonObject) -> CommandCheck:
         if key in document}
     runs = entries(document.get("runs"))
     typed |= {name: runs[key] for key, name in (("of", "runs"), ("pass", "passes")) if key in runs}
+    held = entries(document.get("held_out"))
+    if held:
+        typed["held_out"] = HeldOut(str(held["from"]), str(held["to"]))
     return CommandCheck(command(document), tests=_tests(entries(document.get("tests"))), **typed)
 
 

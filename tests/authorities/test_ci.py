@@ -21,6 +21,7 @@ from controller.core.contract import (
     Expected,
     FileCheck,
     GitCheck,
+    HeldOut,
 )
 from controller.core.policy import Environment, Policy
 from controller.core.records import Evidence, Finding, Measured
@@ -297,6 +298,47 @@ def test_git_says_whether_a_branch_has_merges_and_what_it_is_based_on(
     assert "these are merges" in check(merged, GitCheck(no_merges=True)).detail
     assert check(mine, GitCheck(no_merges=True)).finding is Finding.VERIFIED
     assert "it changes other files: app.py" in check(mine, GitCheck(touches=("docs/**",))).detail
+
+
+def test_held_out_tests_decide_and_nothing_of_them_is_told(
+        check: Callable[..., Evidence], committed: Committed, base: str, tmp_path: Path) -> None:
+    held = tmp_path / "held"
+    held.mkdir()
+    (held / "test_held.py").write_text(
+        "from app import add\n\n\ndef test_secret():\n    assert add(40, 2) == 42, 'the secret'\n")
+    how = CommandCheck(Command((sys.executable, "-m", "pytest", "-q", "held")),
+                       held_out=HeldOut(str(held), "held"))
+
+    before, after = check(base, how), check(committed({"app.py": FIXED}), how)
+    missing = check(base, replace(how, held_out=HeldOut(str(tmp_path / "none"), "held")))
+
+    assert (before.finding, after.finding) == (Finding.FAILING, Finding.VERIFIED)
+    assert before.detail == "held-out tests: they do not all pass (1 failed)"
+    assert (before.output, measured(before).results) == (b"", None)
+    assert "secret" not in str(before)
+    assert missing.finding is Finding.UNKNOWN
+    assert "there is no folder" in missing.detail
+
+
+@pytest.mark.parametrize("link", ["held", "a/held"])
+def test_held_out_tests_are_laid_through_no_link(
+        check: Callable[..., Evidence], repo: Repo, base: str, tmp_path: Path, link: str) -> None:
+    held, outside = tmp_path / "held-out", tmp_path / "outside"
+    for folder in (held, outside):
+        folder.mkdir()
+    (held / "test_held.py").write_text("")
+    assert repo.work_tree
+    repo.git("read-tree", "--reset", "-u", base)
+    (repo.work_tree / link).parent.mkdir(exist_ok=True)
+    (repo.work_tree / link).symlink_to(outside)
+    repo.git("add", "--all", "--", ".")
+    tree = repo.git("write-tree").decode().strip()
+    commit = repo.commit_tree(tree, base, "link", Identity(), MORNING)
+
+    found = check(commit, CommandCheck(Command(("true",)), held_out=HeldOut(str(held), link)))
+
+    assert found.finding is Finding.UNKNOWN
+    assert list(outside.iterdir()) == []
 
 
 def test_checks_share_neither_files_nor_a_home_folder(

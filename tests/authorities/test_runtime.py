@@ -9,13 +9,17 @@ from controller.actions.hands import Hands
 from controller.authorities.runtime import Runtime
 from controller.core.action import Command, EffectClass
 from controller.core.aim import aim
-from controller.core.canonical import JsonObject
+from controller.core.canonical import JsonObject, entries
+from controller.core.contract import ProbeCheck
 from controller.core.errors import WorldError
 from controller.core.facts import Source
+from controller.core.head import Head
 from controller.core.parse import parse
-from controller.core.policy import External, Policy, Reach
-from controller.core.records import Effect, Remains, Status
-from tests.bench import Bench
+from controller.core.policy import External, Policy, Probe, Reach
+from controller.core.records import Effect, Finding, Remains, Status
+from controller.testing.clock import MORNING, FixedClock
+from tests.bench import RUN, Bench
+from tests.forge.server import Forge, serving
 
 DEPLOY = "echo $ONESHOT_KEY >> $OUT"
 
@@ -145,3 +149,51 @@ def test_a_run_that_is_not_ours_any_more_does_nothing_outside(
         hands.perform(deploy(external))
 
     assert not (tmp_path / "out").exists()
+
+
+def probing(bench: Bench, *probes: Probe) -> Runtime:
+    policy = replace(bench.place.shell.policy, probes=probes)
+    return Runtime(bench.place.snapshots.repo, replace(bench.place.shell, policy=policy),
+                   bench.git.base, bench.place.clock)
+
+
+def test_probes_are_asked_again_only_when_they_are_not_recent(bench: Bench) -> None:
+    clock = FixedClock()
+    runtime = replace(probing(bench, Probe("revision", shell("echo r7; echo more"), fresh=60)),
+                      clock=clock)
+    head = Head(RUN, 0, {}, "")
+
+    first = runtime.look(head)
+    clock.sleep(59)
+    recent = runtime.look(replace(head, state=dict(first)))
+    clock.sleep(2)
+    again = runtime.look(replace(head, state=dict(recent)))
+
+    assert first["probes"] == {"revision": {
+        "result": "r7", "at": MORNING.isoformat(), "fresh": True}}
+    assert recent == first
+    assert entries(again["probes"]["revision"])["at"] != MORNING.isoformat()
+
+
+@pytest.mark.parametrize(("line", "expect", "finding", "said"), [
+    ("echo r7", "r[0-9]+", Finding.VERIFIED, "now: r7"),
+    ("echo r7", "r8", Finding.FAILING, "now: r7"),
+    ("echo r7; exit 1", "r7", Finding.FAILING, "now: unknown: exit 1 r7"),
+], ids=["so", "otherwise", "failed"])
+def test_a_criterion_may_be_what_a_probe_says(
+        bench: Bench, line: str, expect: str, finding: Finding, said: str) -> None:
+    runtime = probing(bench, Probe("now", shell(line)))
+
+    assert runtime.checked(ProbeCheck("now", expect)) == (finding, said)
+    assert runtime.checked(ProbeCheck("none", "x"))[0] is Finding.UNKNOWN
+
+
+def test_a_probe_may_get_an_address(bench: Bench) -> None:
+    forge = Forge()
+    forge.issue(1, "Healthy", "")
+    with serving(forge) as address:
+        health = Probe("health", address=f"{address}/repos/octo/demo")
+        runtime = probing(bench, health)
+
+        assert runtime.ask(health).startswith("unknown: http://127.0.0.1")  # it wants a token
+        assert "401" in runtime.ask(health)

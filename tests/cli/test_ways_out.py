@@ -151,7 +151,7 @@ def test_a_folder_that_holds_the_home_folder_is_not_mounted(tmp_path: Path, plac
     "agents.md", "MAKEFILE", "Conftest.py", "sub/.vscode/settings.json", ".Cursor/rules/x",
     "pkg/.github/workflows/x.yml", "deep/er/.claude/settings.json"])
 def test_sensitive_is_sensitive_in_any_folder_and_any_case(path: str) -> None:
-    assert Policy().protects(path, new=True)
+    assert Policy().protects(path, ())
 
 
 def test_an_agreement_is_over_when_a_person_agrees_to_something_else(

@@ -295,4 +295,4 @@ def test_a_check_may_not_change_anything_elsewhere() -> None:
 ])
 def test_a_new_file_that_takes_the_place_of_a_module_is_asked_about(
         path: str, asked: bool) -> None:
-    assert Policy().protects(path, new=True) is asked
+    assert Policy().protects(path, ()) is asked

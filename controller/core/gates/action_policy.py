@@ -149,7 +149,7 @@ def _protected(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Obj
     action = candidate.transition.action
     committed = isinstance(action, Commit)
     for path in sorted(facts.changed - facts.agreed if committed else set(touched(action))):
-        if rules.policy.protects(path, new=path not in facts.base_paths):
+        if rules.policy.protects(path, facts.base_paths):
             yield Objection("/action", f"{quoted(path)} is protected: a person must agree first")
 
 

@@ -47,14 +47,20 @@ _TELLING = {
         r"\bmeta_path\b|\b__subclasses__\b|\b__debug__\b|\btype\(\s{0,4}['\"]|\bimport_module\b|"
         r"\b__import__\b|(?<![.\w])(?:exec|eval)\(|\bcompile\([^\n]{0,80}['\"]exec|\bglobalThis\b|"
         r"\bprocess\.(?:stdout|stderr)\.write\s{0,4}=|\bgc\.get_(?:objects|referrers)\b|\bctypes\.pythonapi\b|\b__code__\b"),
+    "the tests themselves": re.compile(
+        r"['\"](?:[./]{0,3})(?:tests?|__tests__|specs?)(?:/[^'\"\n]{0,200})?['\"]|"
+        r"['\"][^'\"\n]{0,200}\b(?:test_\w{1,80}|\w{1,80}_test)\.py['\"]"),
     "loaded modules": re.compile(r"\bsys\.modules\b|\brequire\.cache\b"),
     "signs of a test run": re.compile(
-        r"PYTEST_CURRENT_TEST|PYTEST_VERSION|JEST_WORKER_ID|\bVITEST\b|"
+        r"PYTEST_CURRENT_TEST|PYTEST_VERSION|PYTEST_XDIST\w*|JEST_WORKER_ID|\bVITEST\b|"
+        r"NODE_TEST_CONTEXT|NODE_V8_COVERAGE|\bin\s{1,4}sys\.argv\b|"
         r"NODE_ENV\W{0,4}={2,3}\s{0,4}['\"]test|"
         r"(?:environ|getenv|process\.env)\W{1,4}(?:get\W{1,3})?CI\b"),
     "equality overridden": re.compile(
         r"\b__(?:eq|ne)__\s{0,4}\([^)\n]{0,80}\)[^:\n]{0,40}:\s{0,80}return\s{1,4}(?:True|False)\b|"
-        r"\b__(?:eq|ne)__\s{0,4}=\s{0,4}lambda"),
+        r"\b__(?:eq|ne)__\s{0,4}=\s{0,4}lambda|"
+        r"\bclass \w{1,80}\((?:int|float|complex|str|bytes)\):(?:\n.{0,200}){0,20}?"
+        r"\n\s{1,40}def __(?:eq|ne|bool|hash)__"),
 }
 """What product code has no business with, by what it is about."""
 
