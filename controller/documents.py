@@ -145,7 +145,7 @@ def _texts(value: JsonValue) -> tuple[str, ...]:
 
 def _config(document: JsonObject) -> Config:
     rest = {key: value for key, value in document.items()
-            if key in ("domain", "skill", "test_command")}
+            if key in ("domain", "skill", "test_command", "issue_file")}
     return Config(
         model=ModelConfig(**_arguments(document.get("model"))),
         limits=Limits(**_arguments(document.get("limits"))),

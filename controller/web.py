@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException
+from threading import Thread
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ from controller.core.canonical import JsonValue, canonical
 from controller.core.errors import WorldError
 
 SECONDS = 20.0
+_WHOLE = 3  # times as long for a whole answer as for its next byte
 _MOST = 8 * 1024 * 1024  # bytes of a response that are read
 _NOT_HERE = (301, 302, 303, 304, 307, 308)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -25,12 +27,19 @@ _NEXT = re.compile(r'<([^>]+)>;\s*rel="next"')
 
 class Unreachable(WorldError):
     """A server could not be asked, or did not answer as it should. `status`: of its answer, if any;
-    `until`: when it may be asked again, in seconds since the epoch, if it said.
+    `until`: when it may be asked again, if it said: in seconds since the epoch, below zero in so
+    many seconds from then on.
     """
 
     def __init__(self, message: str, status: int | None = None, until: float | None = None) -> None:
         super().__init__(message)
         self.status, self.until = status, until
+
+    def rest(self, now: float) -> float:
+        """For how many seconds the server does not want to be asked again."""
+        if self.until is None:
+            return 0.0
+        return -self.until if self.until < 0 else max(0.0, self.until - now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +124,20 @@ def exchange(method: str, address: str, body: bytes | None, headers: Mapping[str
     """
     if not address.startswith(("https://", "http://")):
         raise Unreachable(f"{host_of(address)}: expected an address that begins with https://")
+    found: list[Answer | Unreachable] = []
+    thread = Thread(target=lambda: found.append(_answer(method, address, body, headers, seconds)),
+                    daemon=True)
+    thread.start()
+    thread.join(seconds * _WHOLE)  # whoever sends a byte now and then would never be done
+    if not found:
+        raise Unreachable(f"{host_of(address)}: no whole answer in {seconds * _WHOLE:.0f} s")
+    if isinstance(found[0], Unreachable):
+        raise found[0]
+    return found[0]
+
+
+def _answer(method: str, address: str, body: bytes | None, headers: Mapping[str, str],
+            seconds: float) -> "Answer | Unreachable":
     asked = urllib.request.Request(address, data=body, method=method, headers={  # noqa: S310  (looked at above)
         "User-Agent": "oneshot", "Content-Type": "application/json", **headers})
     opener: Any = urllib.request.build_opener(_Closed)  # Any: typeshed has it return object
@@ -127,8 +150,8 @@ def exchange(method: str, address: str, body: bytes | None, headers: Mapping[str
             return Answer(said.status, cast("bytes", said.read(_MOST)),
                           {name.lower(): value for name, value in said.headers.items()})
     except (OSError, HTTPException, ValueError) as fault:
-        words = str(fault) or type(fault).__name__
-        raise Unreachable(f"{host_of(address)}: {words}") from fault
+        return Unreachable(f"{host_of(address)}: {fault!s}" if str(fault) else
+                           f"{host_of(address)}: {type(fault).__name__}")
 
 
 class _Closed(urllib.request.HTTPRedirectHandler):
@@ -149,7 +172,7 @@ def _refused(address: str, answer: Answer) -> Unreachable:
     limited = answer.status == 429 or answer.headers.get("x-ratelimit-remaining") == "0"
     until = float(reset) if limited and reset.isdecimal() else None
     if wait.isdecimal():
-        until = -float(wait)  # from now on: only whoever has a clock can tell
+        until = -float(wait)
     words = " ".join(answer.text.split())[:200]
     what = "its rate limit is used up" if limited else words
     return Unreachable(f"{host_of(address)} answered {answer.status}: {what}", answer.status, until)

@@ -46,6 +46,7 @@ def wait(place: Workplace, effect: Effect, action: Wait) -> Outcome:
                 words = last_words(asked.forge.checks(commit), commit)
             except Unreachable as why:
                 said = f"The forge can't be asked: {why}"
+                between = max(between, why.rest(now.timestamp()))
             else:
                 marks = tuple((check.id, check.state) for check in words)
                 since = since if marks == before and marks else now
@@ -54,7 +55,7 @@ def wait(place: Workplace, effect: Effect, action: Wait) -> Outcome:
                 if words and ended(words) and (
                         now - since).total_seconds() >= asked.config.settle:
                     break
-            rest, between = min(rest, between), min(between * 2, _LONGEST)
+            rest, between = min(rest, between), min(max(between, _FIRST) * 2, _LONGEST)
         place.clock.sleep(rest)
     outside = action.checks and LOGS not in place.shell.policy.trusted
     return Outcome(Status.DONE, said, effect.source, exposed=outside,

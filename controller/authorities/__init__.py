@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from controller.authorities.constraints import Constraints
 from controller.authorities.criteria import Criteria
 from controller.authorities.git import Git
-from controller.authorities.hosted import Hosted, Seen
+from controller.authorities.hosted import Hosted
+from controller.authorities.issue import IssueFile
 from controller.authorities.runtime import Runtime
 from controller.core.action import Commit, Delivery, Edit, EffectClass
 from controller.core.constraints import Broken
@@ -28,15 +29,17 @@ class Authorities:
     runtime: Runtime
     constraints: Constraints
     hosted: Hosted | None = None
+    issue: IssueFile | None = None
 
     def observe(self, head: Head) -> Facts:
-        """Git first, then the forge, then what runs elsewhere."""
+        """Git first, then the forge and the issue, then what runs elsewhere."""
         facts, shell = self.git.observe(head), self.criteria.ci.shell
-        seen = self.hosted.look(head) if self.hosted else Seen({})
-        drift = tuple(replace(item, text=shell.redactor.text(item.text))
-                      for item in (*facts.drift, *seen.drift))
-        return replace(facts, drift=drift, exposed=seen.exposed, tier=shell.sandbox.tier,
-                       seen={**seen.fields, **self.runtime.look(head)})
+        looks = [place.look(head) for place in (self.hosted, self.issue) if place]
+        drift = [replace(item, text=shell.redactor.text(item.text))
+                 for item in (*facts.drift, *(item for seen in looks for item in seen.drift))]
+        fields = {name: value for seen in looks for name, value in seen.fields.items()}
+        return replace(facts, drift=tuple(drift), exposed=any(seen.exposed for seen in looks),
+                       tier=shell.sandbox.tier, seen={**fields, **self.runtime.look(head)})
 
     def baseline(self, facts: Facts) -> tuple[Evidence, ...]:
         return self.criteria.check(facts.source.base, frozenset())

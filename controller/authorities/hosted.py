@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from controller.authorities.issue import Seen, compared
 from controller.core.action import Comment, PullRequest, Push
 from controller.core.canonical import JsonObject, digest, entries
 from controller.core.contract import Contract, HostedCheck
@@ -29,15 +30,6 @@ from controller.web import Unreachable
 
 _SHOWN = 40  # checks that the state names
 _SUBJECTS = {Push: PUSHED, PullRequest: OPENED, Comment: COMMENTED}
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a look at the forge came to: fields of Σ, drift, whether it tells text from outside."""
-
-    fields: dict[str, JsonObject]
-    drift: tuple[Drift, ...] = ()
-    exposed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +132,8 @@ class Hosted:
         fields: dict[str, JsonObject] = {"hosted_ci": ci}
         news: list[Drift] = []
         if answers.issue:
-            fields["issue"], news = self._issue(entries(head.state.get("issue")), answers.issue)
+            fields["issue"], news = compared(entries(head.state.get("issue")), answers.issue,
+                                             self.outside.redactor)
         outside = (bool(ended_now) and LOGS not in self.trusted) or (
             bool(news) and ISSUE not in self.trusted)
         return Seen(fields, (*drift, *news), outside)
@@ -165,17 +158,6 @@ class Hosted:
         if answers.remote not in (answers.commit, known.get("remote")):
             yield Drift("remote", f"{self.outside.branch} on the forge is at {answers.remote}; this"
                         f" run pushed {answers.commit}")
-
-    def _issue(self, known: JsonObject, issue: Issue) -> tuple[JsonObject, list[Drift]]:
-        now: JsonObject = {"source": issue.url[:300], "digest": digest(issue.text),
-                           "state": issue.state[:40]}
-        text = self.outside.redactor.clean(issue.text.encode())
-        if not known:
-            return now, [Drift("issue", f"{issue.url} ({issue.state}) says:\n{text}", news=True)]
-        if (known.get("digest"), known.get("state")) == (now["digest"], now["state"]):
-            return now, []
-        return now, [Drift("issue", f"{issue.url} was changed; it is {issue.state} and says now:"
-                           f"\n{text}")]
 
 
 def _protection(known: JsonObject, now: JsonObject, required: tuple[str, ...]) -> Iterator[Drift]:

@@ -14,6 +14,7 @@ from controller.core.canonical import entries
 from controller.core.config import ModelConfig
 from controller.core.errors import ModelUnusable, SetupError, WorldError
 from controller.core.head import Launch, Lease, RunId
+from controller.core.policy import ISSUE
 from controller.core.ports import Mailbox, Model
 from controller.documents import of_documents
 from controller.lookup import Lookup
@@ -54,11 +55,13 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     from controller.authorities.criteria import Criteria
     from controller.authorities.git import Git
     from controller.authorities.hosted import Hosted
+    from controller.authorities.issue import IssueFile
     from controller.authorities.runtime import Runtime
     from controller.cli.confine import shell_of, tests_of
     from controller.forge.configured import outside_of
 
-    rules, user = of_documents(launch.documents).rules, place.user
+    project, user = of_documents(launch.documents), place.user
+    rules = project.rules
     house = House(place, launch)
     snapshots = house.worktree(lease.worktree if lease else 0)
     shell = shell_of(house, launch, rules.policy, sandbox, lease.worktree if lease else 0)
@@ -77,8 +80,10 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     hands = Hands(Workplace(
         launch.run, snapshots, shell, user, identity_of(user, place.settings.home), place.queries,
         place.clock, tests_of(rules), outside, lambda: store.check(lease) if lease else None))
+    issue = IssueFile(place.root, project.config.issue_file, rules.redactor,
+                      ISSUE in rules.policy.trusted) if project.config.issue_file else None
     return Controller(launch, rules, model, Authorities(
-        git, criteria, runtime, constraints, hosted), hands, store, place.clock, mailbox)
+        git, criteria, runtime, constraints, hosted, issue), hands, store, place.clock, mailbox)
 
 
 def build_model(place: Place, launch: Launch, config: ModelConfig) -> Model:

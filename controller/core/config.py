@@ -89,3 +89,4 @@ class Config:
     domain: str = "coding"
     skill: str | None = None
     test_command: str | None = None
+    issue_file: str | None = None

@@ -296,3 +296,18 @@ def test_a_check_may_not_change_anything_elsewhere() -> None:
 def test_a_new_file_that_takes_the_place_of_a_module_is_asked_about(
         path: str, asked: bool) -> None:
     assert Policy().protects(path, ()) is asked
+
+
+@pytest.mark.parametrize(("path", "asked"), [
+    ("tests/__init__.py", True), ("tests/calc.py", True), ("tests/test_calc/__init__.py", True),
+    ("tests/test_calc/test_more.py", True), ("test/calc.js", True),
+    ("tests/test_more.py", False), ("tests/more_test.py", False),
+    ("tests/unit/test_calc.py", False),
+    ("tests/data/cases.json", False), ("tests/helpers.py", False), ("src/calc2/__init__.py", False),
+    ("docs/adr/0007-csv.md", True), ("lib/thing.pyc", True), ("x.dist-info/entry_points.txt", True),
+])
+def test_a_new_file_that_would_change_what_the_tests_are_is_asked_about(
+        path: str, asked: bool) -> None:
+    policy = Policy(protected_paths=("tests/**", "test/**"))
+
+    assert policy.protects(path, {"calc.py", "calc.js", "tests/test_calc.py"}) is asked

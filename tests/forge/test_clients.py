@@ -2,7 +2,10 @@
 
 import json
 import os
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -200,3 +203,23 @@ def test_any_other_ci_is_asked_by_a_command(tmp_path: Path) -> None:
     assert client.log(lint) == "it broke"
     with pytest.raises(Unreachable, match="exited with 1"):
         client.checks(OTHER)
+
+
+def test_a_server_that_never_finishes_its_answer_is_given_up() -> None:
+    def drip(listener: socket.socket) -> None:
+        with suppress(OSError):
+            connection, _ = listener.accept()
+            with connection:
+                while not done.wait(0.05):
+                    connection.sendall(b"H")
+
+    done = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener,), daemon=True)
+        thread.start()
+        port = listener.getsockname()[1]
+
+        with pytest.raises(Unreachable, match="no whole answer in 1 s"):
+            Web(seconds=0.3).get(f"http://127.0.0.1:{port}/")
+        done.set()
+        thread.join()

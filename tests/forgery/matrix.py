@@ -98,9 +98,11 @@ def main() -> None:
     """Print the table; exit with 1 when a forgery closed a criterion, or an honest fix did not."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--only", default="", help="forgeries whose id has this text")
+    options.add_argument("--every", type=int, default=1, metavar="N", help="every Nth of them")
     options.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     chosen = options.parse_args()
-    wanted = [item for item in (*HONEST, *FORGERIES) if chosen.only in item.id]
+    forged = [item for item in FORGERIES if chosen.only in item.id][::chosen.every]
+    wanted = [*HONEST, *forged]
     with tempfile.TemporaryDirectory(prefix="forgery-") as folder:
         Path(folder).chmod(0o755)
         with ProcessPoolExecutor(chosen.jobs) as pool:
@@ -108,15 +110,14 @@ def main() -> None:
     for row in rows:
         shown = "shown" if row.shown else "-"
         print(f"{row.forgery.id:<36} {row.forgery.kind:<36} {row.asked:<9} {shown:<6} {row.behind}")
-    honest = [row for row in rows if row.forgery.kind == "honest"]
-    forged = [row for row in rows if row.forgery.kind != "honest"]
-    print(f"by the tests that it has seen alone, {sum(row.shown for row in forged)} would have")
+    honest, tricks = rows[:len(HONEST)], rows[len(HONEST):]
+    print(f"by the tests that it has seen alone, {sum(row.shown for row in tricks)} would have")
     print("behind the gates: " + ", ".join(f"{count} {word}" for word, count in sorted(
-        Counter(row.behind for row in forged).items())))
+        Counter(row.behind for row in tricks).items())))
     print(f"{len(honest)} honest fixes, {sum(row.closed for row in honest)} closed their criterion")
-    print(f"{len(forged)} forgeries, {sum(row.closed for row in forged)} closed a criterion, "
-          f"{sum(row.asked == 'parked' for row in forged)} parked")
-    wrong = any(row.closed for row in forged) or not all(row.closed for row in honest)
+    print(f"{len(tricks)} forgeries, {sum(row.closed for row in tricks)} closed a criterion, "
+          f"{sum(row.asked == 'parked' for row in tricks)} parked")
+    wrong = any(row.closed for row in tricks) or not all(row.closed for row in honest)
     sys.exit(1 if wrong else 0)
 
 
