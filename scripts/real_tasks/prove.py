@@ -74,22 +74,22 @@ def fixes(task: dict[str, Any], repo: Path, new: Path) -> Iterator[tuple[str, li
 
 
 def hunks(path: str, old: str, new: str) -> Iterator[dict[str, str]]:
-    """Replacements of texts that stand once, from one text of a file to another."""
+    """Replacements that bring one text of a file to another, from the bottom up: what each replaces
+    stands once when its turn comes.
+    """
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    blocks = [code for code in difflib.SequenceMatcher(None, before, after).get_opcodes()
+    blocks = [code[1:] for code in difflib.SequenceMatcher(None, before, after).get_opcodes()
               if code[0] != "equal"]
-    parts: list[tuple[int, int, int, int]] = []  # first and last line before, and after
-    for _, first, last, start, end in blocks:
-        up = first
-        while up > 0 and (up == last or old.count("".join(before[up:last])) > 1):
-            up -= 1
-        begin = start - (first - up)
-        while parts and up < parts[-1][1]:  # it would reach into the one before
-            up, _, begin, _ = parts.pop()
-        parts.append((up, last, begin, end))
-    for up, down, begin, end in parts:
-        yield {"op": "replace", "path": path, "old": "".join(before[up:down]),
-               "new": "".join(after[begin:end])}
+    now = old
+    while blocks:
+        first, last, begin, end = blocks.pop()
+        while first > 0 and now.count("".join(before[first:last]) or "\0\0") != 1:
+            first, begin = first - 1, begin - 1
+            if blocks and first < blocks[-1][1]:  # it reaches into the one above
+                first, _, begin, _ = blocks.pop()
+        text = "".join(before[first:last])
+        yield {"op": "replace", "path": path, "old": text, "new": "".join(after[begin:end])}
+        now = now.replace(text, "".join(after[begin:end]))
 
 
 def without(text: str, names: list[str]) -> str:
