@@ -4,6 +4,7 @@ They have been checked against the schemas in `contracts/schemas/`, so what is h
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, cast
 
 import contracts
@@ -16,7 +17,7 @@ from controller.core.config import (
     Limits,
     ModelConfig,
 )
-from controller.core.delivery import DELIVERY
+from controller.core.delivery import COMMENT, DELIVERY, PULL_REQUEST
 from controller.core.errors import SetupError
 from controller.core.governed import seconds
 from controller.core.parse import command
@@ -52,13 +53,20 @@ def of_documents(documents: JsonObject) -> Project:
     state_schema = _object(documents["state_schema"])
     rules = Rules(
         str(documents["skill"]), contract_of(_object(documents["contract"])), state_schema,
-        transition_schema(schema("transition"), state_schema, () if config.forge else DELIVERY),
+        transition_schema(schema("transition"), state_schema, _not_offered(config)),
         _policy(_object(documents["policy"]), _named_by_checks(documents)), config.limits,
         config.approvals, _object(documents["contract"]),
         digest([documents["contract"], documents["policy"]]), forge=config.forge,
         drift=config.drift)
     _check_sizes(rules)
     return Project(rules, config, documents)
+
+
+def _not_offered(config: Config) -> tuple[str, ...]:
+    """The kinds of actions that would have nowhere to go."""
+    if config.forge is None:
+        return DELIVERY
+    return (PULL_REQUEST, COMMENT) if config.forge.kind == "command" else ()
 
 
 def schema(name: str) -> JsonObject:
@@ -87,6 +95,9 @@ def _named_by_checks(documents: JsonObject) -> tuple[str, ...]:
         check = entries({"shell": line} if isinstance(line, str) else line)
         words = [*map(str, members(check.get("argv"))), *str(check.get("shell") or "").split()]
         paths = [word.strip("'\"();&|").removeprefix("./").split("::")[0] for word in words]
+        paths += [f"{module.replace('.', '/')}{end}" for flag, module in pairwise(words)
+                  if flag == "-m" and module.replace(".", "").isidentifier()
+                  for end in (".py", "/__main__.py")]
         found += [path.rstrip("/") for path in paths if path.strip("/.")]
     return tuple(dict.fromkeys(found))
 

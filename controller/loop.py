@@ -191,11 +191,11 @@ def _propose(ctl: Controller, lease: Lease, shown: Head) -> Call:
 
 def _due(ctl: Controller, head: Head, facts: Facts) -> JsonObject | None:
     """What the controller has to do itself before a model is asked."""
-    if facts.moved:
-        return {"kind": "adopt", "commit": facts.moved}
-    drifted = drift.due(facts.drift, ctl.rules.drift)
+    drifted = drift.due(facts.drift, ctl.rules.drift)  # first: any step takes over what is seen
     if drifted:
         return drifted
+    if facts.moved:
+        return {"kind": "adopt", "commit": facts.moved}
     version = ctl.rules.contract.version
     if head.contract < version:
         return {"kind": "amend", "version": version,

@@ -33,7 +33,10 @@ def read_ref(git_dir: Path, name: str) -> str | None:
 
 def head_id(git_dir: Path) -> str | None:
     """The Git commit that HEAD of a repository leads to, as `read_ref` has it."""
-    found = (_read(git_dir / "HEAD") or b"").decode("utf-8", "surrogateescape").strip()
+    try:
+        found = (_read(git_dir / "HEAD") or b"").decode("utf-8", "surrogateescape").strip()
+    except OSError:
+        return None
     if found.startswith("ref: "):
         return read_ref(git_dir, found.removeprefix("ref: "))
     return found if _ID.fullmatch(found.encode("utf-8", "surrogateescape")) else None

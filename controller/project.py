@@ -49,6 +49,7 @@ def unchecked_project(root: Path) -> Project:
     policy = _checked_policy(load(folder / "policy.yaml", schema("policy")))
     config = load(folder / "config.yaml", schema("config")).value
     domain = str(config.get("domain", "coding"))
+    _check_together(contract, policy, config)
     documents: JsonObject = {
         "contract": governed(contract.value, _sources(contract)), "policy": policy,
         "config": config,
@@ -75,8 +76,8 @@ def _check_transition(folder: Path, project: Project) -> None:
     except (ValueError, OSError):
         same = False
     if not same:
-        raise SetupError(f"{place}:1:1: is not what the state schema makes; it is generated: "
-                         "run `oneshot init` to write it anew")
+        raise SetupError(f"{place}:1:1: is not what the state schema and config.yaml make (a forge "
+                         "brings actions); it is generated: run `oneshot init` to write it anew")
 
 
 def _either(folder: Path, name: str) -> Path:
@@ -104,6 +105,25 @@ def _sources(document: Document) -> Callable[[str], str]:
         return f"{FOLDER}/{document.path.name}:{line}@{mark}"
 
     return source
+
+
+def _check_together(contract: Document, policy: JsonObject, config: JsonObject) -> None:
+    """Raise SetupError for the first thing that one file names and another has not."""
+    forge = entries(config.get("forge"))
+    lacking = {"command": "command", "github": "repo", "gitlab": "repo"}.get(str(forge.get("kind")))
+    if lacking and not forge.get(lacking):
+        raise SetupError(f"{FOLDER}/config.yaml: /forge/{lacking}: missing; a forge of kind "
+                         f"{forge['kind']} needs it")
+    probes = entries(policy.get("probes"))
+    for id, item in entries(contract.value.get("success_criteria")).items():
+        check = entries(entries(item).get("check"))
+        for key, fault in (
+                ("ci", "" if forge else "config.yaml names no forge whose check it could be"),
+                ("probe", "" if check.get("probe") in probes else
+                 f"policy.yaml has no such probe; there are: {', '.join(probes) or 'none'}")):
+            path = pointer("success_criteria", id, "check", key)
+            if key in check and fault:
+                raise SetupError(f"{contract.where(path)}: {path}: {fault}")
 
 
 def check_contract(document: Document) -> None:

@@ -11,9 +11,11 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from controller import extras as more
+from controller.checkout import LEFT_BEHIND
 from controller.core.errors import MachineFault, WorldError
 from controller.core.facts import Snapshot
 from controller.extras import Extras
@@ -24,6 +26,14 @@ from controller.pins import pin, pin_snapshot, prune
 from controller.repo import Repo
 from controller.restore import move_aside, put_back
 from controller.survey import Survey, Walk, survey, walk
+
+
+@lru_cache(maxsize=4)
+def tracked(repo: Repo, base: str) -> frozenset[str]:
+    """The names of tools' folders in which the base has files all the same."""
+    return frozenset(part for path in repo.paths(base) for part in path.split("/")[:-1]
+                     if part in LEFT_BEHIND)
+
 
 _PASSES = 4  # a restore that brings back a .gitignore may need to look again
 
@@ -142,7 +152,7 @@ class Snapshots:
 
     def _walked(self) -> Walk:
         self.root.mkdir(parents=True, exist_ok=True)  # all its files are gone then, no more
-        return walk(self.root, time.time_ns())
+        return walk(self.root, time.time_ns(), tracked(self._bare, self.base))
 
     def _taken(self, repo: Repo, seen: Walk | None = None) -> Snapshot:
         self._held.clear()

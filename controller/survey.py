@@ -48,6 +48,7 @@ _LISTED = re.compile(rb"(\d+)(\w)(\d+)\.(\d+) (\d+) \./([^\0]*)\0")
 _KINDS = {b"f": stat.S_IFREG, b"d": stat.S_IFDIR, b"l": stat.S_IFLNK, b"p": stat.S_IFIFO,
           b"s": stat.S_IFSOCK, b"c": stat.S_IFCHR, b"b": stat.S_IFBLK}
 
+_COARSE = 2_000_000_000
 _TICK = 50_000_000
 """Nanoseconds in which two changes may look like one."""
 
@@ -79,7 +80,9 @@ class Walk:
     @property
     def settled(self) -> bool:
         """Whether nothing has changed so lately that it could change again and look the same."""
-        return max((seen[2] for seen in self.entries), default=0) < self.at - _TICK
+        times = [seen[2] for seen in self.entries]
+        coarse = all(time % 10**9 == 0 for time in times)  # some file systems know seconds only
+        return max(times, default=0) < self.at - (_COARSE if coarse else _TICK)
 
 
 @dataclass(slots=True)
@@ -99,23 +102,25 @@ class Survey:
     fresh: dict[str, int] = field(default_factory=dict)  # changed in or after the second asked
 
 
-def walk(root: Path, at: int) -> Walk:
+def walk(root: Path, at: int, kept: frozenset[str] = frozenset()) -> Walk:
     """Walk the worktree, which begins `at` that time.
 
-    Folders of LEFT_BEHIND are not entered. What we may not read is opened: it is ours.
+    Folders of LEFT_BEHIND are not entered, but for those called as in `kept`: the base has files
+    there. What we may not read is opened: it is ours.
     """
+    left_behind = _LEFT_BEHIND - set(map(os.fsencode, kept))
     top, entries, deep, left = os.fsencode(root), list[Seen](), list[bytes](), [b""]
     helped = False
     while left:
         if len(entries) > _MANY and len(left) > 1 and not helped:
-            listed, helped = _listed(top, left), True
+            listed, helped = _listed(top, left, left_behind), True
             if listed is not None:
                 return Walk(entries, at, tuple(deep), listed)
         path = left.pop()
         for entry in _entries(top + b"/" + path):
             about, here = entry.stat(follow_symlinks=False), path + entry.name
             if stat.S_ISDIR(about.st_mode):
-                if entry.name in _LEFT_BEHIND:
+                if entry.name in left_behind:
                     continue
                 if len(top) + len(here) > _DEEP:
                     deep.append(here)
@@ -125,18 +130,20 @@ def walk(root: Path, at: int) -> Walk:
     return Walk(entries, at, tuple(deep))
 
 
-def _listed(top: bytes, folders: list[bytes]) -> tuple[bytes, ...] | None:
+def _listed(top: bytes, folders: list[bytes],
+            left_behind: frozenset[bytes]) -> tuple[bytes, ...] | None:
     """What is below some folders, as find(1) says, which walks faster than we do, and on several
     processors at once; None when it can't, or when not all is as it should be there.
     """
     halves = [folders[part::_AT_ONCE] for part in range(_AT_ONCE)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        said = list(pool.map(partial(_found, top), filter(None, halves)))
+        said = list(pool.map(partial(_found, top, left_behind), filter(None, halves)))
     return tuple(part for part in said if part is not None) if None not in said else None
 
 
-def _found(top: bytes, folders: list[bytes]) -> bytes | None:
-    names = [word for name in sorted(LEFT_BEHIND) for word in ("-name", name, "-o")][:-1]
+def _found(top: bytes, left_behind: frozenset[bytes], folders: list[bytes]) -> bytes | None:
+    names = [word for name in sorted(left_behind)
+             for word in ("-name", os.fsdecode(name), "-o")][:-1] or ["-false"]
     starts = [f"./{os.fsdecode(path.rstrip(b'/'))}" for path in folders]
     try:
         said = capture(("find", *starts, "-mindepth", "1", "-type", "d", "(", *names, ")", "-prune",
@@ -154,7 +161,10 @@ def survey(root: Path, second: int, seen: Walk) -> Survey:
     """
     found = Survey(deep=list(map(os.fsdecode, seen.deep)))
     for here, mode, changed, _ in seen.entries:
-        if stat.S_ISDIR(mode):
+        if not _LEFT_BEHIND.isdisjoint(here.split(b"/")):
+            if not stat.S_ISDIR(mode) and changed >= second * 10**9:
+                found.fresh[os.fsdecode(here)] = changed // 10**9
+        elif stat.S_ISDIR(mode):
             found.folders.append(os.fsdecode(here))
             _mode(here, mode, FOLDER, found)
         else:

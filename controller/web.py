@@ -7,22 +7,39 @@ import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from threading import Thread
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from controller.core.canonical import JsonValue, canonical
+from controller.core.canonical import JsonObject, JsonValue, canonical
 from controller.core.errors import WorldError
+from controller.core.redact import printable
 
 SECONDS = 20.0
 _WHOLE = 3  # times as long for a whole answer as for its next byte
 _MOST = 8 * 1024 * 1024  # bytes of a response that are read
-_NOT_HERE = (301, 302, 303, 304, 307, 308)
+_PAGES = 50
+_LINE = 300  # characters of a field
+_NOT_HERE = (301, 302, 303, 307, 308)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _NEXT = re.compile(r'<([^>]+)>;\s*rel="next"')
+
+
+def line_of(item: JsonObject, name: str) -> str:
+    """A field of an answer in one line, without what could move a cursor; empty when it has none.
+    """
+    value = item.get(name)
+    return "" if value is None else " ".join(printable(str(value)).split())[:_LINE]
+
+
+def text_of(item: JsonObject, name: str) -> str:
+    """As `line_of`. Raises Unreachable when the server has left it out."""
+    if item.get(name) is None:
+        raise Unreachable(f"the server's answer has no {name}")
+    return line_of(item, name)
 
 
 class Unreachable(WorldError):
@@ -60,7 +77,7 @@ class Answer:
         """The body as JSON. Raises Unreachable when it is none."""
         try:
             return cast("JsonValue", json.loads(self.body or b"null"))  # as it was parsed
-        except ValueError:
+        except (ValueError, RecursionError):
             raise Unreachable("the server answered with something that is no JSON",
                               self.status) from None
 
@@ -85,7 +102,7 @@ class Web:
         """What is at an address. Raises Unreachable for anything but a good answer."""
         known = self._known.get(address)
         tag = {"If-None-Match": known.headers["etag"]} if known else {}
-        answer = self._asked("GET", address, None, {**self.headers, **tag})
+        answer = self._asked("GET", address, None, {**self.headers, **tag}, (304,) if tag else ())
         if answer.status == 304 and known:
             return known
         if "etag" in answer.headers:
@@ -98,21 +115,38 @@ class Web:
         """
         return self._asked(method, address, canonical(body), dict(self.headers))
 
+    def pages(self, address: str) -> Iterator[JsonValue]:
+        """What is on every page of a list (RFC 8288). Raises Unreachable when it has no end, or
+        goes on at another server: our headers are not for that.
+        """
+        here = address
+        for _ in range(_PAGES):
+            answer = self.get(here)
+            yield answer.json
+            if answer.next is None:
+                return
+            here = answer.next
+            if host_of(here) != host_of(address):
+                raise Unreachable(f"{host_of(address)}: its list goes on at {host_of(here)}")
+        raise Unreachable(f"{host_of(address)}: the list has more than {_PAGES} pages")
+
     def follow(self, address: str) -> Answer:
         """What is at an address, at the end of one redirect: that one goes without our headers."""
-        answer = self._asked("GET", address, None, dict(self.headers))
+        answer = self._asked("GET", address, None, dict(self.headers), _NOT_HERE)
         there = answer.headers.get("location")
         if answer.status in _NOT_HERE and there:
-            return self._asked("GET", there, None, {})
+            if urlsplit(there).scheme != urlsplit(address).scheme:
+                raise Unreachable(f"{host_of(address)} leads to {host_of(there)}")
+            return Web(seconds=self.seconds)._asked("GET", there, None, {})
         return answer
 
-    def _asked(self, method: str, address: str, body: bytes | None,
-               headers: dict[str, str]) -> Answer:
+    def _asked(self, method: str, address: str, body: bytes | None, headers: dict[str, str],
+               allowed: Collection[int] = ()) -> Answer:
         if self.headers and urlsplit(address).scheme != "https" and (
                 urlsplit(address).hostname not in _LOOPBACK):
             raise Unreachable(f"{host_of(address)}: expected an address that begins with https://")
         answer = exchange(method, address, body, headers, self.seconds)
-        if answer.status < 300 or answer.status in _NOT_HERE:
+        if answer.status < 300 or answer.status in allowed:
             return answer
         raise _refused(address, answer)
 
@@ -173,6 +207,6 @@ def _refused(address: str, answer: Answer) -> Unreachable:
     until = float(reset) if limited and reset.isdecimal() else None
     if wait.isdecimal():
         until = -float(wait)
-    words = " ".join(answer.text.split())[:200]
-    what = "its rate limit is used up" if limited else words
-    return Unreachable(f"{host_of(address)} answered {answer.status}: {what}", answer.status, until)
+    what = ": its rate limit is used up" if limited else ""
+    # Its words are not told: they are anybody's, and would go on as ours.
+    return Unreachable(f"{host_of(address)} answered {answer.status}{what}", answer.status, until)

@@ -475,7 +475,26 @@ def test_a_snapshot_of_what_has_not_changed_is_not_taken_anew(
     assert snapshots.take() == first
 
 
-def test_what_changed_just_now_is_looked_at_again(snapshots: Snapshots) -> None:
+def test_what_changed_just_now_is_looked_at_again(
+        snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch) -> None:
+    newest = max(place.stat().st_ctime_ns for place in snapshots.root.rglob("*"))
+    monkeypatch.setattr("time.time_ns", lambda: newest + 1_000_000)
+
     snapshots.take()
 
-    assert snapshots._held == []  # its files were made a moment ago
+    assert snapshots._held == []
+
+
+def test_what_the_base_has_in_a_folder_of_a_tools_is_seen_to_change(
+        checkout: Path, tmp_path: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    (checkout / "node_modules/check").mkdir(parents=True)
+    (checkout / "node_modules/check/index.js").write_text("ours")
+    git(checkout, "add", "--force", "node_modules")
+    git(checkout, "commit", "-q", "-m", "vendored")
+    snapshots = opened(checkout, tmp_path)
+    monkeypatch.setattr("time.time_ns", lambda: 2**62)
+    before = snapshots.take()
+
+    (snapshots.root / "node_modules/check/index.js").write_text("theirs")
+
+    assert snapshots.take() != before

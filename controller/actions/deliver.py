@@ -1,13 +1,13 @@
 """What is seen on a forge: a push, a pull request, a comment; and waiting for its checks."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from controller.actions.workplace import CannotPerform, Workplace
 from controller.core.action import Delivery, Wait, identity
-from controller.core.hosted import State
+from controller.core.hosted import Check, ended, last_words, pushed
 from controller.core.policy import LOGS
 from controller.core.records import Effect, Outcome, Status
-from controller.forge.outside import ended, last_words, pushed
+from controller.forge.outside import Outside
 from controller.forge.remote import Rejected
 from controller.web import Unreachable
 
@@ -34,29 +34,32 @@ def deliver(place: Workplace, effect: Effect, action: Delivery) -> Outcome:
 
 def wait(place: Workplace, effect: Effect, action: Wait) -> Outcome:
     """Let time pass, counted from when the effect was begun: a restart does not begin it anew."""
-    until, asked = effect.begun + timedelta(seconds=action.seconds), place.outside
-    commit = pushed(effect.candidate.base.state)
-    said, between = f"{action.seconds} seconds have passed.", _FIRST
-    before: tuple[tuple[str, State], ...] = ()
-    since = effect.begun
-    while (now := place.clock.now()) < until:
-        rest = (until - now).total_seconds()
-        if action.checks and asked and commit:
-            try:
-                words = last_words(asked.forge.checks(commit), commit)
-            except Unreachable as why:
-                said = f"The forge can't be asked: {why}"
-                between = max(between, why.rest(now.timestamp()))
-            else:
-                marks = tuple((check.id, check.state) for check in words)
-                since = since if marks == before and marks else now
-                before = marks
-                said = f"The checks of {commit}:\n{asked.told(words) or 'none yet'}"
-                if words and ended(words) and (
-                        now - since).total_seconds() >= asked.config.settle:
-                    break
-            rest, between = min(rest, between), min(max(between, _FIRST) * 2, _LONGEST)
+    until, commit = effect.begun + timedelta(seconds=action.seconds), pushed(
+        effect.candidate.base.state)
+    text, outside = f"{action.seconds} seconds have passed.", False
+    if action.checks and place.outside and commit:
+        text = _awaited(place, place.outside, commit, until)
+        outside = LOGS not in place.shell.policy.trusted
+    elif (rest := (until - place.clock.now()).total_seconds()) > 0:
         place.clock.sleep(rest)
-    outside = action.checks and LOGS not in place.shell.policy.trusted
-    return Outcome(Status.DONE, said, effect.source, exposed=outside,
+    return Outcome(Status.DONE, text, effect.source, exposed=outside,
                    summary=f"waited at step {effect.candidate.base.spent.steps}")
+
+
+def _awaited(place: Workplace, outside: Outside, commit: str, until: datetime) -> str:
+    """What the checks of a Git commit say when each has said its last word, or the time is over."""
+    between, before, since = _FIRST, tuple[Check, ...](), place.clock.now()
+    while True:
+        now, fault, words = place.clock.now(), "", before
+        try:
+            words = last_words(outside.forge.checks(commit), commit)
+        except Unreachable as why:
+            fault, between = f"The forge can't be asked: {why}\n", max(
+                between, why.rest(now.timestamp()))
+        since = since if words == before and words else now
+        before = words
+        settled = (now - since).total_seconds() >= outside.config.settle
+        if now >= until or (words and ended(words) and settled and not fault):
+            return f"{fault}The checks of {commit}:\n{outside.told(words) or 'none yet'}"
+        place.clock.sleep(max(1.0, min(between, (until - now).total_seconds())))
+        between = min(max(between, _FIRST) * 2, _LONGEST)

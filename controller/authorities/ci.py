@@ -12,22 +12,20 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 
 from controller.authorities.canary import canary_beside
-from controller.authorities.written import written
+from controller.authorities.git import changed_paths
+from controller.authorities.written import REPORT, TAP, coverage_in, results_in, written
 from controller.commands import Ran, Shell, exported
 from controller.core.action import Command
 from controller.core.contract import CommandCheck
 from controller.core.observation import quoted
-from controller.core.policy import Reach
+from controller.core.policy import Reach, looks_like_test
 from controller.core.records import Finding, Measured
-from controller.core.reports import Unreadable, junit, line_coverage, tap
-from controller.core.results import Result, Results, results_of, shortfall
+from controller.core.results import Result, Results, shortfall
 from controller.folders import fresh
 from controller.repo import Entry, Repo
-
-REPORT = "ONESHOT_REPORT"
-"""The variable that names the folder, outside the worktree, where a check may write its report."""
 
 _EMPTY = re.compile(
     r"(?m)^(?:=+ )?(?:no tests ran|collected 0 items|Ran 0 tests|No tests found|# tests 0$)|"
@@ -100,7 +98,8 @@ class LocalCI:
             kept = replace(kept, canary=canary)
             if fault:
                 return Checked(Finding.FAILING, fault, told.ran.output, kept)
-        return Checked(finding, _detail(told) + figures, told.ran.output, kept)
+        alone = "; the test that we add was not collected" * (kept.canary == "did not run")
+        return Checked(finding, _detail(told) + figures + alone, told.ran.output, kept)
 
     def _once(self, check: CommandCheck, commit: str, instead: Mapping[str, Entry | None],
               known: Measured | None, agreed: frozenset[str], *, passing: bool) -> _Once:
@@ -112,10 +111,10 @@ class LocalCI:
             ran, report = self._run(check, shell, folder)
             if _finding(ran, check.expect_exit) is Finding.UNKNOWN:
                 return _Once(ran, Finding.UNKNOWN)
-            results, faults = _results(check, ran, folder, report, mark)
+            results, faults = results_in(check, ran.output, folder, report, shell.redactor, mark)
             faults += _judged(check, ran, results, known, agreed)
-            coverage, less = _coverage(check, folder, report, known)
-            faults += less
+            coverage, less = coverage_in(check.coverage, folder, report)
+            faults += less or _less(coverage, known)
             good = not faults and _finding(ran, check.expect_exit) is Finding.VERIFIED
             return _Once(ran, Finding.VERIFIED if good else Finding.FAILING, tuple(faults), results,
                          coverage, bool(mark) and (report / mark).exists())
@@ -124,15 +123,21 @@ class LocalCI:
                          instead: Mapping[str, Entry | None],
                          known: Measured | None, green: Results | None) -> tuple[str, str]:
         """Why a runner that says all is green is not to be believed (empty: it is), and what became
-        of the test that fails. `green`: what it said without that.
+        of the test that fails. New tests are left out, since they could change what the base's come
+        to. `green`: what it said with them, and without ours.
         """
-        with exported(self.repo, self.shell, commit, "verify", instead) as (shell, folder):
+        tests = {path: None for path in changed_paths(self.repo, self.base, commit)
+                 if self.repo.entry(self.base, path) is None and looks_like_test(path)}
+        with exported(self.repo, self.shell, commit, "verify", {**instead, **tests}) as (
+                shell, folder):
             self._hold_out(check, folder)
             mark = self._canary(check, folder, fails=True)
             if not mark:
                 return "", ""
             ran, report = self._run(check, shell, folder)
-            results, faults = _results(check, ran, folder, report, "")
+            results, faults = results_in(check, ran.output, folder, report, shell.redactor)
+            if ran.exit is None:
+                return f"beside a test that we added it did not end: {ran.ending}", ""
             if not (report / mark).exists():
                 expected = known is not None and known.canary == "ran"
                 return ("a test that we added did not run, and on the base it did: failures may "
@@ -143,8 +148,9 @@ class LocalCI:
                 return (f"a test that we added, and that must fail, was not told of: {ran.ending}; "
                         "something in the Git commit changes what tests come to"), "passed"
             before, now = (green.tests if green else {}), (results.tests if results else {})
-            other = [id for id, result in before.items()
-                     if result is Result.PASSED and now.get(id) is not Result.PASSED]
+            base = known.results.tests if known and known.results else {}
+            other = [id for id, result in before.items() if id in base
+                     and result is Result.PASSED and now.get(id) is not Result.PASSED]
             if other:
                 return (f"beside a test that we added, {quoted(other[0])} does not pass: what tests"
                         " come to depends on which there are"), "failed, as it must"
@@ -169,12 +175,14 @@ class LocalCI:
         source, to = self.held_out(check.held_out.source), folder / check.held_out.to
         if not source.is_dir():
             return f"there is no folder {check.held_out.source} with held-out tests"
-        for above in (to, *to.parents):
+        for above in to.parents:
             if above == folder:
                 break
-            if above.is_symlink() or (above.exists() and not above.is_dir()):
-                return f"{check.held_out.to} is no folder in the Git commit"
-        shutil.copytree(source, to, dirs_exist_ok=True)
+            if above.is_symlink():
+                return f"{check.held_out.to} lies behind a link in the Git commit"
+        if to.exists() or to.is_symlink():
+            return f"the Git commit has something at {check.held_out.to}, where held-out tests go"
+        shutil.copytree(source, to)
         return ""
 
     def _text(self, path: str) -> str:
@@ -184,13 +192,13 @@ class LocalCI:
         """Run the command, with a folder for its report; nothing of an earlier report is there."""
         report = fresh(shell.scratch / "report", shell.sandbox.user)
         for pattern in filter(None, (check.tests.report, check.coverage)):
-            for place in written(folder, pattern):
+            for place in written(folder, pattern) if pattern != TAP else ():
                 place.unlink()
         more = {REPORT: str(report)}
         if not check.tests.report:
             theirs = dict(shell.policy.environment.variables).get("PYTEST_ADDOPTS", "")
             more["PYTEST_ADDOPTS"] = (f"{theirs} -p no:cacheprovider -o junit_family=xunit2 "
-                                      f"--junitxml={report}/junit.xml").strip()
+                                      f"{quote(f'--junitxml={report}/junit.xml')}").strip()
         return shell.run(check.command, folder, more, Reach(writes=(str(report),))), report
 
     def _tools(self, command: Command) -> dict[str, str]:
@@ -206,22 +214,6 @@ class LocalCI:
         return {tool: self._versions[tool] for tool in named if self._versions[tool]}
 
 
-def _results(check: CommandCheck, ran: Ran, folder: Path, report: Path,
-             mark: str) -> tuple[Results | None, list[str]]:
-    """What the report says of each test but the one with our mark, and what is wrong with it."""
-    if check.tests.report == "tap":
-        return tap(ran.output), []
-    pattern = check.tests.report or f"${REPORT}/junit.xml"
-    places = written(_root(pattern, folder, report), pattern.removeprefix(f"${REPORT}/"))
-    if not places:
-        return None, [f"there is no report {pattern}"] if check.tests.report else []
-    try:
-        whole = [item for place in places for item in junit(place.read_bytes()).tests.items()]
-    except Unreadable as why:
-        return None, [f"the report {pattern} can't be read: {why}"]
-    return results_of((id, result) for id, result in whole if not mark or mark not in id), []
-
-
 def _judged(check: CommandCheck, ran: Ran, results: Results | None, known: Measured | None,
             agreed: frozenset[str]) -> list[str]:
     """Why a run whose exit code may be as wanted does not hold."""
@@ -229,11 +221,16 @@ def _judged(check: CommandCheck, ran: Ran, results: Results | None, known: Measu
     if check.output and not re.search(check.output, ran.output, re.MULTILINE):
         found.append(f"its output does not match {check.output}")
     base = known.results if known else None
+    if results is not None and known is not None and base is None:
+        found.append("it wrote a report, and on the base it did not")
     if results is None:
         if base and base.tests:
             found.append("it wrote no report, and on the base it did")
         elif _ran_nothing(ran):
             found.append("no test ran")
+        if check.tests.asks:
+            found.append("it wrote no report that could tell of its tests: name where it does "
+                         "(tests.report)")
         return found
     failed = [id for id, result in results.tests.items() if result is Result.FAILED]
     if failed and check.expect_exit == 0 and ran.exit == 0:
@@ -242,31 +239,18 @@ def _judged(check: CommandCheck, ran: Ran, results: Results | None, known: Measu
     return found + list(shortfall(check.tests, results, base, agreed))
 
 
-def _coverage(check: CommandCheck, folder: Path, report: Path,
-              known: Measured | None) -> tuple[float | None, list[str]]:
-    """The share of lines that are covered, and why that is too little."""
-    if not check.coverage:
-        return None, []
-    places = written(_root(check.coverage, folder, report),
-                     check.coverage.removeprefix(f"${REPORT}/"))
-    if not places:
-        return None, [f"there is no coverage report {check.coverage}"]
-    try:
-        share = line_coverage(places[0].read_bytes())
-    except Unreadable as why:
-        return None, [f"the coverage report {check.coverage} can't be read: {why}"]
+def _less(coverage: float | None, known: Measured | None) -> list[str]:
+    """Why so much coverage is too little."""
     before = known.coverage if known else None
-    less = [f"line coverage is {share:.2%}, and was {before:.2%} on the base"] if (
-        before is not None and share < before) else []
-    return share, less
-
-
-def _root(pattern: str, folder: Path, report: Path) -> Path:
-    return report if pattern.startswith(f"${REPORT}/") else folder
+    if coverage is None or before is None or coverage >= before:
+        return []
+    return [f"line coverage is {coverage:.2%}, and was {before:.2%} on the base"]
 
 
 def _detail(once: _Once) -> str:
-    said = [once.ran.ending, *([str(once.results)] if once.results else []), *once.faults]
+    said = [once.ran.ending, *([str(once.results)] if once.results else []),
+            *([f"line coverage {once.coverage:.2%}"] if once.coverage is not None else []),
+            *once.faults]
     return "; ".join(said)
 
 

@@ -29,12 +29,13 @@ from controller.core.records import Effect, Evidence, Finding, Measured, Outcome
 from controller.repo import Entry, Repo
 
 _DETAIL = 3000  # bytes of a failing check's output that the model is shown
+_MOST = 6000  # bytes of what is said of a check at all
 
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """Checks criteria of one run. `known` tells how one was measured on the base, and None when
-    nobody has.
+    """Checks criteria of one run. `known` tells how a check, by its key, was made of the base; None
+    when nobody has.
     """
 
     ci: LocalCI
@@ -44,7 +45,7 @@ class Criteria:
     clock: Clock
     runtime: Runtime
     hosted: Hosted | None = None
-    known: Callable[[str], Measured | None] = lambda id: None
+    known: Callable[[str], Measured | None] = lambda key: None
 
     @property
     def subjects(self) -> tuple[Criterion, ...]:
@@ -107,7 +108,7 @@ class Criteria:
                 return replace(self._evidence(criterion, finding, said, tree, measured),
                                authority="person")
             case CommandCheck() as check:
-                known = None if commit == self.ci.base else self.known(criterion.id)
+                known = None if commit == self.ci.base else self.known(measured.key)
                 return self._of_command(criterion, self.ci.checked(
                     check, commit, instead, known, agreed, measured), tree)
             case FileCheck(path, contains):
@@ -153,8 +154,9 @@ class Criteria:
 
     def _evidence(self, criterion: Criterion, finding: Finding, detail: str, tree: str,
                   measured: Measured) -> Evidence:
+        said = bounded(self.ci.shell.redactor.text(detail), _MOST)
         return Evidence(criterion.id, finding, "ci", describe(criterion.check), tree,
-                        self.clock.now(), detail, measured=measured)
+                        self.clock.now(), said, measured=measured)
 
 
 def _file(content: bytes | None, contains: str | None) -> tuple[Finding, str]:

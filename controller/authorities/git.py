@@ -54,7 +54,9 @@ class Git:
         ref = f"refs/heads/{self.branch}"
         at, theirs = repo.ref(ref) or self.base, self.user.ref(ref)
         differs = difference(replace(repo, inherited=()), _tree(repo, at), tree)
-        newest = head_id(self.user.git_dir) or self.user.commit("HEAD")
+        newest = head_id(self.user.git_dir)
+        if newest is None:
+            newest = self.user.commit("HEAD")
         source = Source(
             self.branch, self.base, at, _tree(repo, at), tree, snapshot.extras,
             _count(repo, self.base, at), _count(self.user, self.base, newest), len(differs.files),
@@ -164,7 +166,7 @@ def _tree(repo: Repo, commit: str) -> str:
 @lru_cache(maxsize=64)
 def _count(repo: Repo, old: str, new: str) -> int:
     """How many Git commits `new` has and `old` has not."""
-    return repo.counted_commits(old, new) if old != new else 0
+    return repo.counted_commits(old, new) if new and old != new else 0
 
 
 @lru_cache(maxsize=2)

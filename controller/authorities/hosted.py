@@ -11,7 +11,7 @@ from controller.core.contract import Contract, HostedCheck
 from controller.core.delivery import Issue
 from controller.core.drift import Drift
 from controller.core.head import Head
-from controller.core.hosted import Check, State, judge, newest
+from controller.core.hosted import Check, State, ended, judge, last_word, last_words, pushed
 from controller.core.policy import ISSUE, LOGS
 from controller.core.ports import Clock
 from controller.core.records import (
@@ -25,7 +25,7 @@ from controller.core.records import (
     Remains,
     Status,
 )
-from controller.forge.outside import Outside, ended, last_words, pushed
+from controller.forge.outside import Outside
 from controller.web import Unreachable
 
 _SHOWN = 40  # checks that the state names
@@ -73,6 +73,9 @@ class Hosted:
         """Whether the forge has what an effect was to write."""
         try:
             there = self.outside.written(effect)
+            if not there and not isinstance(effect.candidate.transition.action, Push):
+                self.clock.sleep(self.outside.config.settle)  # lists lag behind what was written
+                there = self.outside.written(effect)
         except Unreachable as why:
             return Remains(None, f"the forge can't be asked: {why}")
         return Remains(bool(there), f"the forge has it: {there}" if there else
@@ -85,13 +88,17 @@ class Hosted:
             return ()
         seen = self.examine(effect)
         finding = {True: Finding.VERIFIED, False: Finding.FAILING, None: Finding.UNKNOWN}
-        detail = seen.text.removeprefix("the forge has it: ")
+        detail = self.outside.redactor.text(seen.text.removeprefix("the forge has it: "))
         return (Evidence(subject, finding[seen.happened], "forge", effect.aim.target,
                          effect.source.tree, self.clock.now(), detail),)
 
     def checked(self, wanted: HostedCheck, commit: str) -> tuple[Finding, str]:
         """Whether a check has succeeded on a Git commit: said twice, some time apart."""
         try:
+            there = self.outside.remote.at(self.outside.branch)
+            if there != commit:
+                return Finding.UNKNOWN, (f"{self.outside.branch} on the forge is at "
+                                         f"{there or 'nothing'}: `push` {commit[:12]} first")
             first = self._newest(wanted, commit)
             found = judge(wanted, first)
             if found[0] is not Finding.VERIFIED:
@@ -100,12 +107,12 @@ class Hosted:
             again = self._newest(wanted, commit)
         except Unreachable as why:
             return Finding.UNKNOWN, f"the forge can't be asked: {why}"
-        if (again.id, again.state) != (first.id, first.state):
+        if (again.order, again.state) != (first.order, first.state):
             return Finding.UNKNOWN, f"{wanted.name} is still changing: {again.state.value}"
         return found
 
     def _newest(self, wanted: HostedCheck, commit: str) -> Check:
-        return newest(wanted, self.outside.forge.checks(commit), commit)
+        return last_word(wanted, self.outside.forge.checks(commit), commit)
 
     def _asked(self, now: datetime, commit: str) -> "_Answers":
         forge, config = self.outside.forge, self.outside.config
@@ -124,34 +131,41 @@ class Hosted:
         drift: list[Drift] = []
         ci: JsonObject = {**known, "protection": digest(list(answers.required))[:16]}
         drift += _protection(known, ci, answers.required)
-        ended_now = list(self._ended(known, answers.checks, commit)) if commit else []
+        before = entries(known.get("checks")) if known.get("commit") == commit else {}
+        told = False
         if commit:
-            ci |= {"commit": commit, "checks": self._states(answers.checks),
-                   "remote": answers.remote}
-            drift += [*ended_now, *self._moved(known, answers)]
+            shown = self._shown(answers.checks)
+            states: JsonObject = {**self._wanted(), **{
+                name: check.state.value for name, check in shown.items()}}
+            ci |= {"commit": commit, "checks": states, "remote": answers.remote}
+            new = [check for name, check in shown.items()
+                   if ended((check,)) and before.get(name) != check.state.value]
+            told = bool(new) or not states.keys() <= {*before, *self._wanted()}
+            drift += self._ended(new, commit) if new else []
+            drift += self._moved(known, answers)
         fields: dict[str, JsonObject] = {"hosted_ci": ci}
         news: list[Drift] = []
         if answers.issue:
             fields["issue"], news = compared(entries(head.state.get("issue")), answers.issue,
                                              self.outside.redactor)
-        outside = (bool(ended_now) and LOGS not in self.trusted) or (
+        outside = (told and LOGS not in self.trusted) or (
             bool(news) and ISSUE not in self.trusted)
         return Seen(fields, (*drift, *news), outside)
 
-    def _states(self, words: tuple[Check, ...]) -> JsonObject:
-        """Every check that there is, and those that are wanted and not there."""
-        wanted = [criterion.check.name for criterion in self.contract.success_criteria
-                  if isinstance(criterion.check, HostedCheck)]
-        found = dict.fromkeys(wanted, State.NONE.value)
-        found |= {check.name: check.state.value for check in words[:_SHOWN]}
-        return dict(found)
+    def _wanted(self) -> dict[str, str]:
+        """The checks that the contract wants, as long as nobody has said a word on them."""
+        return {criterion.check.name: State.NONE.value
+                for criterion in self.contract.success_criteria
+                if isinstance(criterion.check, HostedCheck)}
 
-    def _ended(self, known: JsonObject, words: tuple[Check, ...], commit: str) -> Iterator[Drift]:
-        before = entries(known.get("checks")) if known.get("commit") == commit else {}
-        new = [check for check in words if ended((check,))
-               and before.get(check.name) != check.state.value]
-        if new:
-            yield Drift("ci", f"on {commit[:12]}, which you pushed:\n{self.outside.told(new)}")
+    def _shown(self, words: tuple[Check, ...]) -> dict[str, Check]:
+        """The checks that the state names, wanted ones first."""
+        wanted = self._wanted()
+        first = sorted(words, key=lambda check: check.name not in wanted)
+        return {self.outside.label(check): check for check in first[:_SHOWN]}
+
+    def _ended(self, new: list[Check], commit: str) -> list[Drift]:
+        return [Drift("ci", f"on {commit[:12]}, which you pushed:\n{self.outside.told(new)}")]
 
     def _moved(self, known: JsonObject, answers: "_Answers") -> Iterator[Drift]:
         """That somebody else has moved the run's branch on the forge."""

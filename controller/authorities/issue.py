@@ -14,6 +14,7 @@ from controller.core.head import Head
 from controller.core.redact import Redactor
 
 _LARGEST = 1024 * 1024  # bytes of a file
+_TOLD = 20_000  # characters of an issue that are told
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def compared(known: JsonObject, issue: Issue, redactor: Redactor) -> tuple[JsonO
     """Σ's `issue`, and what of it is another than what is `known`. That there is one is news."""
     now: JsonObject = {"source": issue.url[:300], "digest": digest(issue.text),
                        "state": issue.state[:40]}
-    text = redactor.clean(issue.text.encode())
+    text = redactor.clean(issue.text[:_TOLD].encode())
     if not known:
         return now, [Drift("issue", f"{issue.url} ({issue.state}) says:\n{text}", news=True)]
     if (known.get("digest"), known.get("state")) == (now["digest"], now["state"]):

@@ -16,6 +16,8 @@ from controller.core.records import Effect, Finding, Remains
 from controller.repo import Repo
 from controller.web import Unreachable, Web
 
+_UNKNOWN = "unknown: "
+
 _MEANS: dict[int | None, bool] = {0: True, 3: False}
 """What the exit code of a probe means. Anything else, and no end in time: it can't tell; 1 is what
 many programs exit with when they could not look.
@@ -49,9 +51,13 @@ class Runtime:
         if not probes:
             return {}
         return {"probes": {
-            probe.name: entries(known[probe.name]) if _recent(known, probe, now) else {
-                "result": self.ask(probe), "at": self.clock.now().isoformat(), "fresh": True}
-            for probe in probes}}
+            probe.name: entries(known[probe.name]) if _recent(known, probe, now)
+            else self._told(probe) for probe in probes}}
+
+    def _told(self, probe: Probe) -> JsonObject:
+        said = self.ask(probe)
+        return {"result": said, "at": self.clock.now().isoformat(),
+                "fresh": not said.startswith(_UNKNOWN)}
 
     def checked(self, check: ProbeCheck) -> tuple[Finding, str]:
         """Whether a probe says now what a criterion wants."""
@@ -59,7 +65,9 @@ class Runtime:
         if probe is None:
             return Finding.UNKNOWN, f"policy.yaml has no probe {check.probe}"
         said = self.ask(probe)
-        good = re.fullmatch(check.expect, said) is not None
+        if said.startswith(_UNKNOWN):
+            return Finding.UNKNOWN, f"{check.probe}: {said}"
+        good = bool(said) and re.fullmatch(check.expect, said) is not None
         return Finding.VERIFIED if good else Finding.FAILING, f"{check.probe}: {said}"
 
     def ask(self, probe: Probe) -> str:
@@ -68,12 +76,12 @@ class Runtime:
             try:
                 answer = Web().get(probe.address)
             except Unreachable as why:
-                return first_line(self.shell.redactor.text(f"unknown: {why}"), 300)
+                return first_line(self.shell.redactor.text(f"{_UNKNOWN}{why}"), 300)
             return first_line(self.shell.redactor.clean(answer.body), 300)
         with exported(self.repo, self.shell, self.base, "probe") as (shell, folder):
             ran = shell.run(probe.command, folder, reach=probe.reach)
         said = first_line(ran.output, 300)
-        return said if ran.exit == 0 else first_line(f"unknown: {ran.ending} {said}", 300)
+        return said if ran.exit == 0 else first_line(f"{_UNKNOWN}{ran.ending} {said}", 300)
 
 
 def probe_of(policy: Policy, name: str) -> Probe | None:

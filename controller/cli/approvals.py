@@ -105,7 +105,9 @@ def _undo(action: JsonObject) -> str:
             return "`oneshot rollback --to STEP` brings state and worktree back"
         case "run":
             return "the worktree by `oneshot rollback`; what it does elsewhere can't be undone here"
+        case "push" | "pull_request" | "comment":
+            return "by hand, on the forge; a push overwrites nothing there"
         case "finish":
             return "`oneshot fork --from STEP` goes on from an earlier step"
         case _:
-            return "`oneshot intent amend` makes yet another version"
+            return "`oneshot say` takes an answer back, `oneshot intent amend` a change"

@@ -103,6 +103,16 @@ class Place:
         home = self.settings.home
         return home / written[2:] if written.startswith("~/") else self.root / written
 
+    def held_out(self, written: str) -> Path:
+        """A folder of tests that no model may see. Raises SetupError when the repository has it."""
+        found = self.folder(written)
+        if found.is_relative_to(self.root):
+            inside = str(found.relative_to(self.root))
+            if self.user.entry("HEAD", inside):
+                raise SetupError(f"held_out: {written} is part of the repository, so every model "
+                                 "sees it; move it out, or let Git ignore it")
+        return found
+
     @property
     def runs(self) -> Path:
         """The folder with one folder a run."""

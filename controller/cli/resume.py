@@ -63,4 +63,4 @@ def _said(contract: JsonValue) -> list[str]:
     document = entries(contract)
     if "last" not in document:  # a run of before contracts had versions
         return [canonical(contract).decode()]
-    return [f"{item['id']}: {said(item)}" for _, item in items(document)]
+    return sorted(f"{item['id']}: {said(item)}" for _, item in items(document))

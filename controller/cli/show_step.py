@@ -1,6 +1,5 @@
 """`oneshot show`: one step, whole, or one piece of evidence."""
 
-from json import loads
 from pathlib import Path
 
 import click
@@ -49,19 +48,23 @@ def command(folder: Path, step: str, name: str | None, part: str | None, as_json
         _whole(place, record)
 
 
+_SHORTEST = len(PREFIX) + 4
+
+
 def _evidence(place: Place, id: str, part: str | None) -> None:
-    """A piece of evidence is kept under the digest that its id is made of."""
-    kept = place.queries.artifact(id.removeprefix(PREFIX))
-    found = entries(loads(kept)) if kept else {}
-    if "subject" not in found:
+    """A piece of evidence, as the audit trail has it: anybody can print what looks like one."""
+    found = place.queries.evidence_called(id)
+    if found is None or len(id) < _SHORTEST:
         raise SetupError(f"there is no evidence {id}; `oneshot why` lists what there is")
     measured = entries(found.get("measured"))
     match part:
         case None:
-            document({"id": id, **found})
+            document(found)
         case "output" | "results":
             digest = found["artifact"] if part == "output" else measured.get("results")
-            click.echo(_kept(place, digest), nl=False)
+            if not digest:
+                raise SetupError(f"{found['id']} has no {part} that were kept")
+            click.echo(_kept(place, digest), nl=part == "results")
         case _:
             raise click.UsageError(f"evidence has no {part}; ask for --output or --results")
 

@@ -74,8 +74,8 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
     hosted = Hosted(outside, rules.contract, place.clock, rules.policy.trusted) if outside else None
     runtime = Runtime(repo, shell, base, place.clock)
     criteria = Criteria(
-        LocalCI(repo, shell, base, place.folder), user, rules.contract, rules.policy, place.clock,
-        runtime, hosted, known=lambda id: place.queries.measured_on_base(launch.run, id, base))
+        LocalCI(repo, shell, base, place.held_out), user, rules.contract, rules.policy, place.clock,
+        runtime, hosted, known=lambda key: place.queries.measured_on_base(launch.run, key, base))
     constraints = Constraints(repo, rules.contract.constraints, base, place.clock)
     hands = Hands(Workplace(
         launch.run, snapshots, shell, user, identity_of(user, place.settings.home), place.queries,

@@ -52,6 +52,11 @@ class Expected:
     minimum: int = 1
     skips: bool = False  # tests may be skipped that were not on the base
 
+    @property
+    def asks(self) -> bool:
+        """Whether it wants something that only a report can tell."""
+        return bool(self.required or self.fail_to_pass or self.pass_to_pass or self.minimum > 1)
+
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
@@ -97,7 +102,7 @@ class PersonCheck:
 
 @dataclass(frozen=True, slots=True)
 class GitCheck:
-    """Holds when Git says so of the Git commit. `based_on`: a ref of the user's repository whose
+    """Holds when Git says so of the Git commit. `based_on`: a branch of the user's repository whose
     Git commits it has; `touches`: it changes no other files than those.
     """
 

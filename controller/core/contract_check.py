@@ -91,7 +91,12 @@ def _check(contract: JsonObject, check: JsonObject, path: str) -> Iterator[Objec
         hit = pattern.search(line)
         if hit:
             yield Objection(f"{path}/shell", f"{hit[0].strip()!r} {why}")
+    words = " ".join(map(str, members(check.get("argv"))))
+    if _INVERTED.search(words):
+        yield Objection(f"{path}/argv", "a grep for what does not match is content when any line "
+                        "at all is another; use a shell line with `! grep …`")
     yield from _patterns(check, path)
+    yield from _reports(check, path)
     to = entries(check.get("held_out")).get("to")
     fault = path_fault(str(to)) if to else None
     if fault:
@@ -101,6 +106,22 @@ def _check(contract: JsonObject, check: JsonObject, path: str) -> Iterator[Objec
         fault = path_fault(file) or _out_of_reach(contract, file)
         if fault:
             yield Objection(f"{path}/file", f"{file!r} {fault}")
+
+
+def _reports(check: JsonObject, path: str) -> Iterator[Objection]:
+    """Where reports are looked for: in the export, or below the folder outside it."""
+    tests = entries(check.get("tests"))
+    for where, pattern in ((f"{path}/tests/report", str(tests.get("report") or "")),
+                           (f"{path}/coverage", str(check.get("coverage") or ""))):
+        inside = pattern.removeprefix("$ONESHOT_REPORT/")
+        if not pattern or (pattern == "tap" and where.endswith("report")):
+            continue
+        if inside.startswith("/") or ".." in inside.split("/") or "$" in inside:
+            yield Objection(where, f"{pattern!r} is outside the worktree; name a pattern in it, or "
+                            "below $ONESHOT_REPORT/")
+        elif "." not in inside.rpartition("/")[2]:
+            yield Objection(where, f"{pattern!r} is no file's name: expected a pattern such as "
+                            "target/*.xml" + (", or tap" if where.endswith("report") else ""))
 
 
 def _patterns(check: JsonObject, path: str) -> Iterator[Objection]:

@@ -12,7 +12,7 @@ _SHOWN = 4000  # bytes of what is told of one
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Something that is another now than the state says. `kind` is worktree, branch, remote,
+    """Something that is another now than the state says. `kind` is worktree, base, remote,
     protection, issue or ci; `news`: it is only told, whatever the rule.
     """
 

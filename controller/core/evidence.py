@@ -1,6 +1,4 @@
-"""Evidence as the record keeps it: under an id that is its own digest, so that it can be looked up
-and nobody can make another under that id.
-"""
+"""Evidence as the record keeps it: in the audit trail, under an id that is its own digest."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -21,15 +19,14 @@ def evidence_json(evidence: Evidence) -> JsonObject:
 
 
 def evidence_id(evidence: Evidence) -> str:
-    """What a piece of evidence is called: `ev_` and the digest under which it is kept."""
+    """What a piece of evidence is called: `ev_` and the digest of what it says."""
     return f"{PREFIX}{digest(_evidence_body(evidence))[:16]}"
 
 
 def evidence_artifacts(found: tuple[Evidence, ...]) -> Iterator[bytes]:
-    """What is kept of evidence beside the record of its step: outputs, results, itself."""
+    """What is kept of evidence beside the record of its step: outputs and results."""
     for item in found:
         yield item.output
-        yield canonical(_evidence_body(item))
         if item.measured and item.measured.results:
             yield canonical(results_json(item.measured.results))
 

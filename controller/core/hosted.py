@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from controller.core.canonical import JsonObject, entries
 from controller.core.contract import HostedCheck
 from controller.core.records import Finding
 
@@ -37,7 +38,8 @@ OWN, ANY = "own", "any"
 @dataclass(frozen=True, slots=True)
 class Check:
     """One check as a forge reports it, of the Git commit that it is about. `app`: who reports it;
-    empty for a commit status. `order` grows with each attempt; `log` is where its log can be had.
+    empty for a commit status. `order` grows with each attempt within its `group` (at GitHub a check
+    suite); `log` is where its log can be had.
     """
 
     name: str
@@ -45,17 +47,46 @@ class Check:
     commit: str
     app: str = ""
     order: str = ""
-    id: str = ""
+    group: str = ""
     url: str = ""
     log: str = ""
 
 
-def newest(wanted: HostedCheck, checks: Iterable[Check], commit: str) -> Check:
+_WORST = (State.FAILURE, State.TIMED_OUT, State.CANCELLED, State.ACTION_REQUIRED, State.STALE,
+          State.NONE, State.QUEUED, State.RUNNING, State.SKIPPED, State.NEUTRAL, State.SUCCESS)
+
+
+def last_words(checks: Iterable[Check], commit: str) -> tuple[Check, ...]:
+    """The newest attempt of every check of a Git commit, by name and app; of several groups that
+    have one of that name, the worst.
+    """
+    newest: dict[tuple[str, str, str], Check] = {}
+    for check in sorted(checks, key=lambda check: check.order):
+        if check.commit == commit:
+            newest[check.name, check.app, check.group] = check
+    found: dict[tuple[str, str], Check] = {}
+    for check in newest.values():
+        known = found.setdefault((check.name, check.app), check)
+        found[check.name, check.app] = min(known, check, key=lambda one: _WORST.index(one.state))
+    return tuple(found[at] for at in sorted(found))
+
+
+def last_word(wanted: HostedCheck, checks: Iterable[Check], commit: str) -> Check:
     """The last word on a wanted check about a Git commit, or that there is none."""
-    found = [check for check in checks if check.name == wanted.name and check.commit == commit
-             and wanted.app in (ANY, check.app)]
-    return max(found, key=lambda check: (check.order, check.id),
+    found = [check for check in last_words(checks, commit)
+             if check.name == wanted.name and wanted.app in (ANY, check.app)]
+    return min(found, key=lambda one: _WORST.index(one.state),
                default=Check(wanted.name, State.NONE, commit, wanted.app))
+
+
+def ended(checks: Iterable[Check]) -> bool:
+    """Whether none of them has a word left to say."""
+    return all(check.state not in OPEN for check in checks)
+
+
+def pushed(state: JsonObject) -> str:
+    """The Git commit that a state says was pushed; empty when none was."""
+    return str(entries(state.get("delivery")).get("pushed") or "")
 
 
 def judge(wanted: HostedCheck, check: Check) -> tuple[Finding, str]:

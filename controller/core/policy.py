@@ -31,7 +31,14 @@ RUNNERS = (
     ".appveyor.yml", "cloudbuild.y*ml", "pdm.toml", "hatch.toml", "uv.toml", ".mise.toml",
     "mypy.ini", ".mypy.ini", "ruff.toml", ".ruff.toml", ".flake8", ".pylintrc",
     "pyrightconfig.json", "tsconfig*.json", "biome.json*", ".golangci.y*ml", "clippy.toml",
-    ".rubocop.yml",
+    ".rubocop.yml", ".mvn/**", "gradle.properties", "buildSrc/**", "junit-platform.properties",
+    "phpunit.xml*", ".config/nextest.toml", "rust-toolchain*", ".yarn/**", ".pnp.*", ".nycrc*",
+    ".taprc", "ava.config.*", ".babelrc*", ".swcrc", "vitest.workspace.*", "jasmine.json",
+    "wdio.conf.*", "nx.json", "turbo.json", "*.cmake", "CMakePresets.json", "mix.exs", "build.sbt",
+    "Directory.Build.*", "*.csproj", ".runsettings", "Package.swift", "BUILD", "*.bzl",
+    "MODULE.bazel", "dodo.py", "behave.ini", "nose2.cfg", "unittest.cfg", "pixi.toml", "Pipfile",
+    ".simplecov", "*.rake", "*.mk", ".bundle/**", "Makefile.PL", "configure", "build.xml", ".env",
+    "pyvenv.cfg", ".proverc",
 )
 """Files that decide how tests are run, or what a checkout holds: always protected, new ones too."""
 
@@ -98,12 +105,17 @@ def _beside(path: str, base: Collection[str]) -> bool:
         return True
     if f"{folder}.py" in base:
         return True
-    return not _TEST.search(name) and any(
+    return not looks_like_test(path) and any(
         other.rpartition("/")[2].partition(".")[0] == stem or f"/{stem}/" in f"/{other}"
         for other in base if other.endswith(_MODULES))
 
 
-_TEST = re.compile(r"^test_|_test\.|\.(?:test|spec)\.", re.IGNORECASE)
+def looks_like_test(path: str) -> bool:
+    """Whether a file is called as tests are, in most languages."""
+    return bool(_TEST.search(path.rpartition("/")[2]))
+
+
+_TEST = re.compile(r"^test_|_test\.|\.(?:test|spec)\.|_spec\.rb$|Tests?\.(?:java|kt|cs)$")
 _MODULES = (".py", ".js", ".mjs", ".cjs", ".ts")
 
 
@@ -214,6 +226,7 @@ class Policy:
             "protected": list[JsonValue](self.protected_paths),
             "shadows": list[JsonValue](sorted(self.shadows)),
             "environment": cast("JsonObject", asdict(self.environment)),  # texts and numbers
+            "probes": [cast("JsonObject", asdict(probe)) for probe in self.probes],
             "limits": [self.timeout, self.max_timeout, self.idle, self.output_bytes,
                        self.processes, self.data_bytes, self.file_bytes]})[:16]
 
@@ -227,4 +240,4 @@ class Policy:
         return (matches(path.casefold(), SENSITIVE) or path in self.shadows
                 or (new and _shadowing(path))
                 or (new and matches(path, self.protected_paths) and _beside(path, base))
-                or (not new and matches(path, self.protected_paths)))
+                or (not new and (matches(path, self.protected_paths) or looks_like_test(path))))

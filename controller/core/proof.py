@@ -6,7 +6,15 @@ from enum import Enum
 from typing import cast
 
 from controller.core.canonical import JsonObject, JsonValue, digest, entries
-from controller.core.contract import Check, Contract, Criterion, FileCheck, PersonCheck
+from controller.core.contract import (
+    Check,
+    Contract,
+    Criterion,
+    FileCheck,
+    HostedCheck,
+    PersonCheck,
+    ProbeCheck,
+)
 from controller.core.glob import matches_in_any_case
 from controller.core.policy import Policy
 from controller.core.records import Finding
@@ -87,6 +95,7 @@ def _hopeless(criterion: Criterion, contract: Contract, found: JsonObject) -> st
         for item in contract.constraints:
             if matches_in_any_case(criterion.check.path, item.forbid_paths):
                 return f"{item.id} forbids to change {criterion.check.path}"
-    if found.get("finding") == Finding.UNKNOWN.value:
+    elsewhere = isinstance(criterion.check, HostedCheck | ProbeCheck)
+    if found.get("finding") == Finding.UNKNOWN.value and not elsewhere:
         return f"its check can't be run: {found.get('detail')}"
     return ""

@@ -12,6 +12,8 @@ from enum import Enum
 from controller.core.canonical import JsonObject, entries
 from controller.core.contract import Expected
 
+_SOURCES = (".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".java", ".kt", ".go", ".rs",
+            ".rb", ".php", ".cs", ".scala", ".ex", ".exs", ".c", ".cc", ".cpp")
 _NAMED = 5  # tests that a sentence names
 
 
@@ -86,38 +88,46 @@ def shortfall(wanted: Expected, now: Results, base: Results | None,
     must pass, but for tests in files whose change a person `agreed` to.
     """
     def lacking(ids: Iterable[str]) -> list[str]:
-        return [id for id in ids if now.tests.get(test_id(id)) is not Result.PASSED]
+        return [id for id in ids if now.tests.get(id) is not Result.PASSED]
 
     known = base.tests if base else {}
     before = [id for id, result in known.items() if result is Result.PASSED
               and not _in(id, agreed)]
+    required, turned, still = ([_found(id, now) for id in ids] for ids in (
+        wanted.required, wanted.fail_to_pass, wanted.pass_to_pass))
     for ids, words in (
-            (lacking(wanted.required), "required, and did not pass"),
-            (lacking(wanted.fail_to_pass), "to pass now, and did not"),
-            (lacking(wanted.pass_to_pass or before), "passed on the base, and did not now"),
-            ([id for id in wanted.fail_to_pass if known.get(test_id(id)) is Result.PASSED],
+            (lacking(required), "required, and did not pass"),
+            (lacking(turned), "to pass now, and did not"),
+            (lacking(still or before), "passed on the base, and did not now"),
+            ([id for id in turned if known.get(id) is Result.PASSED],
              "to fail on the base, and passed there")):
         if ids:
             yield f"{_named(ids, now)}: {words}"
-    yield from _counted(wanted, now, known)
+    yield from _counted(wanted, now, base)
 
 
-def _counted(wanted: Expected, now: Results, known: Mapping[str, Result]) -> Iterator[str]:
+def _found(id: str, now: Results) -> str:
+    """What a report calls a test that people name as it does, by its file, in TAP by its name."""
+    names = (id, test_id(id), f"tap::{id}")
+    return next((name for name in names if name in now.tests), test_id(id))
+
+
+def _counted(wanted: Expected, now: Results, base: Results | None) -> Iterator[str]:
     ran = sum(result in (Result.PASSED, Result.FAILED) for result in now.tests.values())
     if ran < wanted.minimum:
         yield f"{ran} tests ran; at least {wanted.minimum} are wanted"
     flaky = [id for id, result in now.tests.items() if result is Result.FLAKY]
     if flaky:
         yield f"{_named(flaky, now)}: passed only when run again"
-    skipped = [id for id, result in now.tests.items()
-               if result is Result.SKIPPED and known.get(id) is not Result.SKIPPED]
+    skipped = [id for id, result in now.tests.items() if base is not None
+               and result is Result.SKIPPED and base.tests.get(id) is not Result.SKIPPED]
     if skipped and not wanted.skips:
         yield f"{_named(skipped, now)}: skipped, and not so on the base"
 
 
 def _named(ids: list[str], now: Results) -> str:
     def said(id: str) -> str:
-        result = now.tests.get(test_id(id))
+        result = now.tests.get(id)
         return f"{id} ({result.value if result else 'not in the report'})"
 
     rest = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
@@ -127,4 +137,10 @@ def _named(ids: list[str], now: Results) -> str:
 def _in(id: str, paths: frozenset[str]) -> bool:
     """Whether a test is in one of these files, as far as its id tells."""
     group = id.partition("::")[0].replace("/", ".") + "."
-    return any(group.startswith(path.rpartition(".")[0].replace("/", ".") + ".") for path in paths)
+    return group != "." and any(
+        group.startswith(_module(path) + ".") for path in paths if path.endswith(_SOURCES))
+
+
+def _module(path: str) -> str:
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}{name.partition('.')[0] or name}".replace("/", ".")

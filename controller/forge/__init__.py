@@ -36,7 +36,7 @@ class Forge(Protocol):
     def open_pull(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> Pull:
         """Open a pull request."""
 
-    def edit_pull(self, number: int, title: str, body: str) -> Pull:
+    def edit_pull(self, number: int, title: str, body: str, *, draft: bool) -> Pull:
         """Give a pull request another title and text."""
 
     def comments(self, thread: Thread) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from controller.core.config import ForgeConfig
 from controller.core.errors import SetupError, WorldError
@@ -60,7 +61,15 @@ def remote_of(config: ForgeConfig, settings: Settings, user: Repo, repo: Repo) -
     url = config.remote
     if ":" not in url and "/" not in url:
         url = _url(user, settings.home, url)
-    return Remote(repo, url, str(settings.home), settings.named(config.token, "forge.token"))
+    token = settings.named(config.token, "forge.token") if _same_forge(config, url) else ""
+    return Remote(repo, url, str(settings.home), token)
+
+
+def _same_forge(config: ForgeConfig, url: str) -> bool:
+    """Whether a remote is where the API is: nobody else gets the token."""
+    api = urlsplit(config.api or {"gitlab": GITLAB, "github": GITHUB}.get(config.kind, ""))
+    host = urlsplit(url).hostname
+    return bool(host) and api.hostname in (host, f"api.{host}")
 
 
 def _url(user: Repo, home: Path, name: str) -> str:

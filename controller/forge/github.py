@@ -7,11 +7,10 @@ from urllib.parse import quote
 from controller.core.canonical import JsonObject, entries, members
 from controller.core.delivery import Issue, Pull, Thread
 from controller.core.hosted import OWN, Check, State
-from controller.web import Unreachable, Web
+from controller.web import Unreachable, Web, line_of, text_of
 
 API = "https://api.github.com"
 
-_PAGES = 20  # of one list
 _ACTIONS = 15368  # the id of the app GitHub Actions
 
 _STATES = {"queued": State.QUEUED, "waiting": State.ACTION_REQUIRED, "requested": State.QUEUED,
@@ -38,9 +37,8 @@ class GitHub:
     def checks(self, commit: str) -> tuple[Check, ...]:
         """Check runs, by app, and commit statuses: two systems that know nothing of each other."""
         runs = self._all(f"/commits/{commit}/check-runs?per_page=100&filter=latest", "check_runs")
-        statuses = entries(self.web.get(self._at(f"/commits/{commit}/status")).json)
-        return (*map(_run, runs), *(_status(entries(item), str(statuses.get("sha", commit)))
-                                    for item in members(statuses.get("statuses"))))
+        statuses = self._all(f"/commits/{commit}/status?per_page=100", "statuses")
+        return (*map(_run, runs), *(_status(item, commit) for item in statuses))
 
     def log(self, check: Check) -> str:
         """The log of a job of Actions; another app keeps its own, behind its address."""
@@ -56,16 +54,16 @@ class GitHub:
             found = entries(self.web.get(self._at(
                 f"/branches/{quote(branch, safe='')}/protection/required_status_checks")).json)
         except Unreachable as why:
-            if why.status == 404:
-                return ()
+            if why.status in (403, 404):
+                return () if why.status == 404 else ("(this token may not see them)",)
             raise
-        return tuple(sorted(f"{entries(item).get('context')} (app {entries(item).get('app_id')})"
-                            for item in members(found.get("checks"))))
+        return tuple(sorted(f"{line_of(item, 'context')} (app {line_of(item, 'app_id')})"
+                            for item in map(entries, members(found.get("checks")))))
 
     def issue(self, number: int) -> Issue:
         found = entries(self.web.get(self._at(f"/issues/{number}")).json)
-        return Issue(str(found["html_url"]), str(found["title"]), str(found.get("body") or ""),
-                     str(found["state"]))
+        return Issue(text_of(found, "html_url"), text_of(found, "title"),
+                     str(found.get("body") or ""), text_of(found, "state"))
 
     def pulls(self, branch: str) -> tuple[Pull, ...]:
         owner = self.repo.split("/")[0]
@@ -77,7 +75,8 @@ class GitHub:
         return _pull(entries(self.web.send("POST", self._at("/pulls"), {
             "head": branch, "base": base, "title": title, "body": body, "draft": draft}).json))
 
-    def edit_pull(self, number: int, title: str, body: str) -> Pull:
+    def edit_pull(self, number: int, title: str, body: str, *, draft: bool) -> Pull:
+        """Whether it is a draft stays: GitHub's REST API can't change that."""
         return _pull(entries(self.web.send("PATCH", self._at(f"/pulls/{number}"), {
             "title": title, "body": body}).json))
 
@@ -94,17 +93,9 @@ class GitHub:
         return f"{self.api}/repos/{self.repo}{path}"
 
     def _all(self, path: str, key: str = "") -> list[JsonObject]:
-        """Every item of a list that comes in pages."""
-        found: list[JsonObject] = []
-        address: str | None = self._at(path)
-        for _ in range(_PAGES):
-            if address is None:
-                break
-            answer = self.web.get(address)
-            listed = entries(answer.json).get(key) if key else answer.json
-            found += map(entries, members(listed))
-            address = answer.next
-        return found
+        """Every item of a list, all pages of it."""
+        return [entries(item) for page in self.web.pages(self._at(path))
+                for item in members(entries(page).get(key) if key else page)]
 
 
 def _run(item: JsonObject) -> Check:
@@ -112,9 +103,9 @@ def _run(item: JsonObject) -> Check:
     state = (_ENDS if ended else _STATES).get(
         str(item.get("conclusion") if ended else item.get("status")), State.ACTION_REQUIRED)
     app = OWN if _of_actions(item) else str(entries(item.get("app")).get("id", ""))
-    return Check(str(item["name"]), state, str(item["head_sha"]), app,
-                 str(item.get("started_at") or ""), f"{int(str(item['id'])):020d}",
-                 str(item.get("html_url") or ""),
+    return Check(text_of(item, "name"), state, text_of(item, "head_sha"), app,
+                 text_of(item, "id").zfill(20), str(entries(item.get("check_suite")).get("id", "")),
+                 line_of(item, "html_url"),
                  f"/actions/jobs/{item['id']}/logs" if _of_actions(item) else "")
 
 
@@ -123,11 +114,12 @@ def _of_actions(item: JsonObject) -> bool:
 
 
 def _status(item: JsonObject, commit: str) -> Check:
-    return Check(str(item["context"]), _STATUSES.get(str(item["state"]), State.ACTION_REQUIRED),
-                 commit, "", str(item.get("updated_at") or ""), f"{int(str(item['id'])):020d}",
-                 str(item.get("target_url") or ""))
+    return Check(text_of(item, "context"), _STATUSES.get(text_of(item, "state"),
+                                                         State.ACTION_REQUIRED),
+                 commit, "", text_of(item, "id").zfill(20), "", line_of(item, "target_url"))
 
 
 def _pull(item: JsonObject) -> Pull:
-    return Pull(int(str(item["number"])), str(item["html_url"]), str(item.get("body") or ""),
-                item.get("state") == "open", str(entries(item.get("head")).get("sha", "")))
+    return Pull(int(text_of(item, "number")), text_of(item, "html_url"),
+                str(item.get("body") or ""), item.get("state") == "open",
+                line_of(entries(item.get("head")), "sha"))

@@ -7,11 +7,9 @@ from urllib.parse import quote
 from controller.core.canonical import JsonObject, entries, members
 from controller.core.delivery import Issue, Pull, Thread
 from controller.core.hosted import OWN, Check, State
-from controller.web import Unreachable, Web
+from controller.web import Unreachable, Web, line_of, text_of
 
 API = "https://gitlab.com/api/v4"
-
-_PAGES = 20  # of one list
 
 _STATES = {
     "created": State.QUEUED, "waiting_for_resource": State.QUEUED, "preparing": State.QUEUED,
@@ -35,7 +33,7 @@ class GitLab:
         fail, so it is not asked for.
         """
         return tuple(
-            _job(job, commit, pipeline)
+            _job(job, pipeline)
             for pipeline in self._all(f"/pipelines?sha={commit}&per_page=100")
             for job in self._all(f"/pipelines/{pipeline['id']}/jobs?per_page=100"))
 
@@ -53,22 +51,24 @@ class GitLab:
 
     def issue(self, number: int) -> Issue:
         found = entries(self.web.get(self._at(f"/issues/{number}")).json)
-        return Issue(str(found["web_url"]), str(found["title"]),
-                     str(found.get("description") or ""), str(found["state"]))
+        return Issue(text_of(found, "web_url"), text_of(found, "title"),
+                     str(found.get("description") or ""), text_of(found, "state"))
 
     def pulls(self, branch: str) -> tuple[Pull, ...]:
         found = self._all(f"/merge_requests?source_branch={quote(branch, safe='')}&state=all"
                           "&per_page=100")
-        return tuple(sorted(map(_request, found), key=lambda pull: not pull.open))
+        ours = [item for item in found  # a fork may have a branch of that name
+                if item.get("source_project_id") == item.get("target_project_id")]
+        return tuple(sorted(map(_request, ours), key=lambda pull: not pull.open))
 
     def open_pull(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> Pull:
         return _request(entries(self.web.send("POST", self._at("/merge_requests"), {
             "source_branch": branch, "target_branch": base, "description": body,
-            "title": f"Draft: {title}" if draft else title}).json))
+            "title": _title(title, draft=draft)}).json))
 
-    def edit_pull(self, number: int, title: str, body: str) -> Pull:
+    def edit_pull(self, number: int, title: str, body: str, *, draft: bool) -> Pull:
         return _request(entries(self.web.send("PUT", self._at(f"/merge_requests/{number}"), {
-            "title": title, "description": body}).json))
+            "title": _title(title, draft=draft), "description": body}).json))
 
     def comments(self, thread: Thread) -> Iterator[str]:
         for item in self._all(f"{_notes(thread)}?per_page=100&sort=asc"):
@@ -82,26 +82,25 @@ class GitLab:
         return f"{self.api}/projects/{quote(self.repo, safe='')}{path}"
 
     def _all(self, path: str) -> list[JsonObject]:
-        found: list[JsonObject] = []
-        address: str | None = self._at(path)
-        for _ in range(_PAGES):
-            if address is None:
-                break
-            answer = self.web.get(address)
-            found += map(entries, members(answer.json))
-            address = answer.next
-        return found
+        """Every item of a list, all pages of it."""
+        return [entries(item) for page in self.web.pages(self._at(path)) for item in members(page)]
 
 
-def _job(job: JsonObject, commit: str, pipeline: JsonObject) -> Check:
-    return Check(str(job["name"]), _STATES.get(str(job["status"]), State.ACTION_REQUIRED), commit,
-                 OWN, f"{int(str(pipeline['id'])):020d}", f"{int(str(job['id'])):020d}",
-                 str(job.get("web_url") or ""), f"/jobs/{job['id']}/trace")
+def _title(title: str, *, draft: bool) -> str:
+    return f"Draft: {title}" if draft else title
+
+
+def _job(job: JsonObject, pipeline: JsonObject) -> Check:
+    return Check(text_of(job, "name"), _STATES.get(text_of(job, "status"), State.ACTION_REQUIRED),
+                 text_of(pipeline, "sha"), OWN,
+                 text_of(pipeline, "id").zfill(20) + text_of(job, "id").zfill(20), "",
+                 line_of(job, "web_url"), f"/jobs/{job['id']}/trace")
 
 
 def _request(item: JsonObject) -> Pull:
-    return Pull(int(str(item["iid"])), str(item["web_url"]), str(item.get("description") or ""),
-                item.get("state") == "opened", str(item.get("sha") or ""))
+    return Pull(int(text_of(item, "iid")), text_of(item, "web_url"),
+                str(item.get("description") or ""), item.get("state") == "opened",
+                line_of(item, "sha"))
 
 
 def _notes(thread: Thread) -> str:

@@ -14,13 +14,14 @@ from controller.process import capture
 from controller.web import Unreachable
 
 _SECONDS = 60.0
-_STATES = {state.value: state for state in State}
+_STATES = {**{state.value: state for state in State}, "pending": State.QUEUED,
+           "in_progress": State.RUNNING, "passed": State.SUCCESS, "failed": State.FAILURE}
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """A command that finds the Git commit in ONESHOT_COMMIT and prints a JSON list of checks:
-    `{"name": …, "state": one of `State`, "attempt": …, "url": …, "log": …}`.
+    `{"name": …, "state": one of `State`, "attempt": a number, "url": …, "log": …}`.
     """
 
     argv: tuple[str, ...]
@@ -41,9 +42,14 @@ class Program:
             listed = members(cast("JsonValue", json.loads(said.stdout)))  # as it was parsed
         except ValueError as fault:
             raise Unreachable(f"{self.argv[0]} printed no JSON: {fault}") from None
+        odd = next((item for item in map(entries, listed)
+                    if str(item.get("state")).lower() not in _STATES), None)
+        if odd is not None:
+            raise Unreachable(f"{self.argv[-1]}: unknown state {odd.get('state')!r} of check "
+                              f"{odd.get('name')!r}; expected one of {', '.join(_STATES)}")
         return tuple(
-            Check(str(item.get("name")), _STATES.get(str(item.get("state")), State.ACTION_REQUIRED),
-                  str(item.get("commit") or commit), OWN, f"{item.get('attempt', '')!s:>20}",
+            Check(str(item.get("name")), _STATES[str(item.get("state")).lower()],
+                  str(item.get("commit") or commit), OWN, str(item.get("attempt", "")).zfill(20),
                   "", str(item.get("url") or ""), str(item.get("log") or ""))
             for item in map(entries, listed))
 
@@ -62,7 +68,7 @@ class Program:
     def open_pull(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> Pull:
         self._only_checks()
 
-    def edit_pull(self, number: int, title: str, body: str) -> Pull:
+    def edit_pull(self, number: int, title: str, body: str, *, draft: bool) -> Pull:
         self._only_checks()
 
     def comments(self, thread: Thread) -> Iterator[str]:

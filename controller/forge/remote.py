@@ -38,10 +38,14 @@ class Remote:
         """Move a branch there forward to a Git commit; where it was. Raises Rejected when somebody
         else has moved it, Unreachable when it can't be told whether it was done.
         """
-        old, ref = self.at(branch), f"refs/heads/{branch}"
+        ref = f"refs/heads/{branch}"
+        try:
+            old = self.at(branch)
+        except Unreachable as why:
+            raise Rejected(f"the remote can't be asked, so nothing was pushed: {why}") from why
         if old == commit:
             return old
-        if old and not self._forward(old, commit):
+        if old and not self.leads(old, commit):
             raise Rejected(f"{branch} on the remote is at {old}, which this run does not have: "
                            "somebody else has pushed to it; nothing was overwritten")
         try:
@@ -55,7 +59,8 @@ class Remote:
             raise
         return old
 
-    def _forward(self, old: str, new: str) -> bool:
+    def leads(self, old: str, new: str) -> bool:
+        """Whether a Git commit has another among those before it, or is it."""
         try:
             return not self.repo.git("rev-list", "--max-count=1", old, f"^{new}")
         except WorldError:
@@ -68,10 +73,11 @@ class Remote:
             raise Unreachable(str(fault).replace(self.url, "the remote")) from fault
 
     def _environment(self) -> Mapping[str, str]:
-        config = dict(CONFIG)
+        config = {**CONFIG, "http.followRedirects": "false"}
         if self.token and self.url.startswith("https://"):
             basic = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
-            config["http.extraHeader"] = f"Authorization: Basic {basic}"
+            host = "/".join(self.url.split("/")[:3])
+            config[f"http.{host}/.extraHeader"] = f"Authorization: Basic {basic}"
         return {
             "HOME": self.home, "GIT_ALLOW_PROTOCOL": "https:ssh:git:file",
             "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=15", **as_environment(config)}

@@ -82,18 +82,25 @@ class Queries:
                 if item["subject"] == subject:
                     yield {"step": record.get("step", 0), **item}
 
-    def measured_on_base(self, run: RunId, subject: str, base: str) -> Measured | None:
-        """How a check was made of the base, a Git commit, when it was: in this run, or in the one
-        that it was forked from.
+    def evidence_called(self, id: str) -> JsonObject | None:
+        """The piece of evidence whose id begins so, from the audit trail of whichever run has it.
+        """
+        return next((item for run in self.runs() for record in self.audit(run)
+                     for item in map(entries, members(record.get("evidence")))
+                     if str(item.get("id", "")).startswith(id)), None)
+
+    def measured_on_base(self, run: RunId, key: str, base: str) -> Measured | None:
+        """How a check, by its key, was made of the base, a Git commit, when it was: in this run, or
+        in the one that it was forked from.
         """
         for record in self.audit(run):
             for item in map(entries, members(record.get("evidence"))):
-                found = measured_of(item, self.artifact) if item["subject"] == subject else None
-                if found and found.commit == base:
-                    return found
+                said = entries(item.get("measured"))
+                if (said.get("key"), said.get("commit")) == (key, base):
+                    return measured_of(item, self.artifact)
             origin = entries(record.get("from")).get("run")
             if isinstance(origin, str) and self.tables.run(origin):
-                return self.measured_on_base(RunId(origin), subject, base)
+                return self.measured_on_base(RunId(origin), key, base)
         return None
 
     def broken_link(self, run: RunId) -> int | None:

@@ -195,7 +195,12 @@ def test_evidence_says_how_it_was_got(
     ({"app.py": FIXED + "import os\nos._exit(0)\n"}, "it wrote no report, and on the base it did"),
     ({"app.py": FIXED, "tests/test_more.py": "import pytest\n\n\n@pytest.mark.skip\n"
       "def test_more(): ...\n"}, "skipped, and not so on the base"),
-], ids=["tests-do-nothing", "reports-lie", "leaves-early", "skips"])
+    ({"app.py": "called = []\n\n\ndef add(a, b):\n    called.append(a)\n    return a - b\n\n\n"
+      "import _pytest.reports as r\n_made = r.TestReport.from_item_and_call\n"
+      "def lies(item, call):\n    if called:\n        call.excinfo = None\n"
+      "    return _made(item, call)\nr.TestReport.from_item_and_call = lies\n"},
+     "was not told of: exit 0"),
+], ids=["tests-do-nothing", "reports-lie", "leaves-early", "skips", "lies-of-the-product-only"])
 def test_a_runner_that_tells_of_no_failure_proves_nothing(
         check: Callable[..., Evidence], committed: Committed, base: str, known: list[Measured],
         files: dict[str, str | None], why: str) -> None:
@@ -205,6 +210,18 @@ def test_a_runner_that_tells_of_no_failure_proves_nothing(
 
     assert evidence.finding is Finding.FAILING
     assert why in evidence.detail
+
+
+def test_a_new_test_that_mends_the_product_proves_nothing(
+        check: Callable[..., Evidence], committed: Committed, base: str,
+        known: list[Measured]) -> None:
+    known.append(measured(check(base, PYTEST)))
+
+    evidence = check(committed({"tests/test_aaa.py": "import app\n\napp.add = lambda a, b: a + b\n"
+                                "\n\ndef test_ok(): ...\n"}), PYTEST)
+
+    assert evidence.finding is Finding.FAILING
+    assert "tests.test_app::test_add does not pass" in evidence.detail
 
 
 def test_a_test_of_ours_that_ran_on_the_base_must_run_again(
@@ -236,13 +253,17 @@ def test_a_test_of_ours_that_ran_on_the_base_must_run_again(
                            "$ONESHOT_REPORT/a.xml")), tests=Expected("$ONESHOT_REPORT/*.xml")),
      Finding.VERIFIED, "exit 0; 1 passed"),
     (CommandCheck(Command(("sh", "-c", "echo '<coverage line-rate=\"0.5\"/>' > c.xml")),
-                  coverage="c.xml"), Finding.VERIFIED, "exit 0"),
+                  coverage="c.xml"), Finding.VERIFIED, "exit 0; line coverage 50.00%"),
+    (CommandCheck(Command(("true",)), tests=Expected(minimum=2)), Finding.FAILING,
+     "exit 0; it wrote no report that could tell of its tests: name where it does (tests.report)"),
+    (CommandCheck(Command(("sh", "-c", "echo Ran 3 tests in 0.1s; echo 'OK (skipped=1)'"))),
+     Finding.VERIFIED, "exit 0; 2 passed, 1 skipped"),
     (CommandCheck(Command(("true",)), coverage="c.xml"), Finding.FAILING,
      "exit 0; there is no coverage report c.xml"),
     (GitCheck(touches=("docs/**",)), Finding.VERIFIED, "it is so"),
     (GitCheck(based_on="none"), Finding.UNKNOWN, "your repository has no branch none"),
 ], ids=["output", "other-output", "tap", "tap-failed", "no-report", "report", "coverage",
-        "no-coverage", "touches-nothing", "no-branch"])
+        "nobody-tells", "unittest", "no-coverage", "touches-nothing", "no-branch"])
 def test_what_a_check_wants_beside_an_exit_code(
         check: Callable[..., Evidence], base: str, how: Check, finding: Finding,
         detail: str) -> None:
@@ -250,6 +271,22 @@ def test_what_a_check_wants_beside_an_exit_code(
 
     assert evidence.finding is finding
     assert evidence.detail.split("\n")[0] == detail
+
+
+@pytest.mark.parametrize(("now", "why"), [
+    ("Ran 3 tests in 0.1s\n\nOK (skipped=1)", "skipped, and not so on the base"),
+    ("Ran 2 tests in 0.1s\n\nOK", "passed on the base, and did not now"),
+], ids=["skipped", "fewer"])
+def test_what_unittest_says_in_sum_must_be_no_less_than_on_the_base(
+        check: Callable[..., Evidence], committed: Committed, base: str, known: list[Measured],
+        now: str, why: str) -> None:
+    how = CommandCheck(Command(("sh", "-c", "cat said || printf 'Ran 3 tests in 0.1s\n\nOK\n'")))
+    known.append(measured(check(base, how)))
+
+    evidence = check(committed({"said": now + "\n"}), how)
+
+    assert evidence.finding is Finding.FAILING
+    assert why in evidence.detail
 
 
 def test_coverage_that_is_lower_than_the_bases_is_too_little(

@@ -178,8 +178,9 @@ def test_probes_are_asked_again_only_when_they_are_not_recent(bench: Bench) -> N
 @pytest.mark.parametrize(("line", "expect", "finding", "said"), [
     ("echo r7", "r[0-9]+", Finding.VERIFIED, "now: r7"),
     ("echo r7", "r8", Finding.FAILING, "now: r7"),
-    ("echo r7; exit 1", "r7", Finding.FAILING, "now: unknown: exit 1 r7"),
-], ids=["so", "otherwise", "failed"])
+    ("echo r7; exit 1", "r7", Finding.UNKNOWN, "now: unknown: exit 1 r7"),
+    ("true", ".*", Finding.FAILING, "now: "),
+], ids=["so", "otherwise", "failed", "silent"])
 def test_a_criterion_may_be_what_a_probe_says(
         bench: Bench, line: str, expect: str, finding: Finding, said: str) -> None:
     runtime = probing(bench, Probe("now", shell(line)))

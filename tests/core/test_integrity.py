@@ -58,7 +58,7 @@ def test_what_hides_or_knows_of_its_tests_is_shown_to_a_person(
 @pytest.mark.parametrize(("path", "content"), [
     ("he.json", '{"hello": "שלום", "name": "Zoë"}'), ("a.py", "# привет, мир"),
     ("a.py", "σ_max = Δx * μs"), ("a.md", "👩\u200d💻 works"), ("a.py", "def __eq__(self, o):\n"
-     "    return self.x == o.x\n"), ("tests/test_new.py", "import _pytest; sys.modules"),
+     "    return self.x == o.x\n"), ("tests/test_new.py", "import pytest, unittest"),
     ("notes.md", "os._exit and PYTEST_CURRENT_TEST"), ("a.py", "return eq is True"),
     ("a.py", "CIRCLE = environ['CIRCLE']"), ("a.py", "x = 'atexitx'"),
 ])

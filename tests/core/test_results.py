@@ -50,21 +50,25 @@ def test_what_is_no_report_is_refused(document: bytes) -> None:
     ("TAP version 13\n1..3\nok 1 - adds\nnot ok 2 - takes\nok 3 # SKIP no net\n",
      {"tap::adds": PASSED, "tap::takes": FAILED, "tap::test 3": SKIPPED}),
     ("1..2\nok 1 - a\n", {"tap::a": PASSED, "tap::1 of 2 tests that were planned": FAILED}),
-    ("# Subtest: sum\n    ok 1 - two\n    not ok 2 - three\n    1..2\nnot ok 1 - sum\n1..1\n",
-     {"tap::two": PASSED, "tap::three": FAILED, "tap::sum": FAILED}),
+    ("# Subtest: sum\n    ok 1 - two\n    not ok 2 - three\n    1..2\nnot ok 1 - sum\n"
+     "# Subtest: more\n    ok 1 - two\nok 2 - more\n1..2\n",
+     {"tap::sum::two": PASSED, "tap::sum::three": FAILED, "tap::sum": FAILED,
+      "tap::more::two": PASSED, "tap::more": PASSED}),
+    ("ok 1" + " " * 5000 + "x#\nok\n1..1\n", {"tap::test 1": PASSED}),
     ("1..1\nnot ok 1 - later # TODO\n", {"tap::later": SKIPPED}),
     ("1..4\nok 1 - a\nBail out! no disk\n",
      {"tap::a": PASSED, "tap::Bail out! no disk": FAILED,
       "tap::3 of 4 tests that were planned": FAILED}),
-], ids=["plain", "fewer-than-planned", "subtests", "todo", "bailed-out"])
+], ids=["plain", "fewer-than-planned", "subtests", "long", "todo", "bailed-out"])
 def test_tap_is_read_test_by_test(stream: str, results: dict[str, Result]) -> None:
     assert tap(stream) == Results(results)
 
 
 def test_coverage_is_the_share_of_lines() -> None:
     assert line_coverage(b"<coverage line-rate='0.75'/>") == 0.75
-    with pytest.raises(Unreadable):
-        line_coverage(b"<testsuite/>")
+    for odd in (b"<testsuite/>", b"<coverage line-rate='nan'/>", b"<coverage line-rate='1.5'/>"):
+        with pytest.raises(Unreadable):
+            line_coverage(odd)
 
 
 BASE = Results({"t.a::one": PASSED, "t.a::two": FAILED, "t.a::three": SKIPPED})
@@ -75,9 +79,9 @@ GREEN = Results({"t.a::one": PASSED, "t.a::two": PASSED, "t.a::three": SKIPPED})
     (Expected(), GREEN, []),
     (Expected(required=("t/a.py::two",), fail_to_pass=("t/a.py::two",)), GREEN, []),
     (Expected(required=("t/a.py::four",)), GREEN,
-     ["t/a.py::four (not in the report): required, and did not pass"]),
+     ["t.a::four (not in the report): required, and did not pass"]),
     (Expected(fail_to_pass=("t/a.py::one",)), GREEN,
-     ["t/a.py::one (passed): to fail on the base, and passed there"]),
+     ["t.a::one (passed): to fail on the base, and passed there"]),
     (Expected(), Results({"t.a::two": PASSED}),
      ["t.a::one (not in the report): passed on the base, and did not now"]),
     (Expected(), Results({**GREEN.tests, "t.a::one": SKIPPED}),
@@ -98,6 +102,14 @@ def test_a_test_in_a_file_whose_change_a_person_agreed_to_may_go() -> None:
     now, agreed = Results({"t.b::x": PASSED}), frozenset({"t/a.py"})
 
     assert list(shortfall(Expected(), now, BASE, agreed)) == []
+
+
+@pytest.mark.parametrize("id", ["my-crate::tests::adds", "tests/test_a.py::a", "tap::a::b::c"])
+def test_what_a_report_calls_a_test_is_its_name(id: str) -> None:
+    results = Results({id: PASSED, "x::y": SKIPPED})
+
+    assert list(shortfall(Expected(), results, results)) == []
+    assert list(shortfall(Expected(), results, None)) == []
 
 
 def test_results_are_kept_and_read_back() -> None:

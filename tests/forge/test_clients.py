@@ -12,12 +12,11 @@ import pytest
 
 from controller.core.contract import HostedCheck
 from controller.core.delivery import Thread, keys, marked
-from controller.core.hosted import Check, State, judge, newest
+from controller.core.hosted import Check, State, ended, judge, last_word, last_words
 from controller.core.records import Finding
 from controller.forge import Forge as Client
 from controller.forge.github import GitHub
 from controller.forge.gitlab import GitLab
-from controller.forge.outside import ended, last_words
 from controller.forge.program import Program
 from controller.web import Unreachable, Web
 from tests.forge.records import Job
@@ -90,12 +89,14 @@ WANTED = HostedCheck("build", "own")
                                                            "2")], Finding.FAILING),
     ([Check("build", State.FAILURE, SHA, "own", "1"), Check("build", State.RUNNING, SHA, "own",
                                                            "2")], Finding.UNKNOWN),
+    ([Check("build", State.SUCCESS, SHA, "own", "2", "suite-1"), Check(
+        "build", State.FAILURE, SHA, "own", "1", "suite-2")], Finding.FAILING),
     ([Check("build", State.SUCCESS, SHA, "")], Finding.UNKNOWN),
 ], ids=["none-yet", "green", "another-commit", "another-app", "another-name", "skipped",
-        "red-when-run-again", "running-again", "a-status-of-that-name"])
+        "red-when-run-again", "running-again", "red-in-another-suite", "a-status-of-that-name"])
 def test_only_the_last_word_of_the_right_app_on_the_right_commit_is_green(
         checks: list[Check], finding: Finding) -> None:
-    assert judge(WANTED, newest(WANTED, checks, SHA))[0] is finding
+    assert judge(WANTED, last_word(WANTED, checks, SHA))[0] is finding
 
 
 def test_of_statuses_and_attempts_the_newest_word_counts(forge: tuple[Forge, str]) -> None:
@@ -128,7 +129,7 @@ def test_a_pull_request_is_opened_once_brought_up_to_date_and_found(
     assert client.pulls("oneshot/x") == ()
 
     made = client.open_pull("oneshot/x", "main", "T", marked("B", "k1", "r"), draft=False)
-    client.edit_pull(made.number, "T2", marked("B2", "k2", "r"))
+    client.edit_pull(made.number, "T2", marked("B2", "k2", "r"), draft=False)
 
     (found,) = client.pulls("oneshot/x")
     assert (found.number, found.open, keys(found.body)) == (made.number, True, ("k2",))
@@ -193,16 +194,20 @@ def test_a_token_goes_nowhere_without_encryption() -> None:
 
 def test_any_other_ci_is_asked_by_a_command(tmp_path: Path) -> None:
     said = json.dumps([{"name": "build", "state": "success", "attempt": 2},
-                       {"name": "lint", "state": "odd", "log": "it broke"}])
+                       {"name": "lint", "state": "Failed", "log": "it broke"}])
     client = Program(("sh", "-c", f"test $ONESHOT_COMMIT = {SHA} && echo '{said}'"), tmp_path,
                      {"PATH": os.defpath})
 
     build, lint = client.checks(SHA)
 
-    assert (build.state, lint.state) == (State.SUCCESS, State.ACTION_REQUIRED)
+    assert (build.state, lint.state) == (State.SUCCESS, State.FAILURE)
     assert client.log(lint) == "it broke"
     with pytest.raises(Unreachable, match="exited with 1"):
         client.checks(OTHER)
+    odd = Program(("sh", "-c", "echo '[{\"name\": \"x\", \"state\": \"fine\"}]'"), tmp_path,
+                  {"PATH": os.defpath})
+    with pytest.raises(Unreachable, match="unknown state 'fine' of check 'x'; expected one of"):
+        odd.checks(SHA)
 
 
 def test_a_server_that_never_finishes_its_answer_is_given_up() -> None:

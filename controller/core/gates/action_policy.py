@@ -229,8 +229,10 @@ def _delivered(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Obj
     if kind is None:
         return
     if kind not in rules.policy.granted:
-        yield Objection("/action", f"a person must agree to each {kind.replace('_', ' ')} (policy."
-                        f"yaml: forge.{kind})")
+        what = f"{facts.source.branch} at {facts.source.head[:12]}"
+        where = rules.forge.repo or rules.forge.remote if rules.forge else ""
+        yield Objection("/action", f"{what} for {where}: a person must agree to each "
+                        f"{kind.replace('_', ' ')} (policy.yaml: forge.{kind})")
     elif candidate.base.exposed:
         yield Objection("/action", _EXPOSED)
     elif facts.tier not in (None, Tier.BUBBLEWRAP):

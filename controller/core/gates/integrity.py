@@ -16,24 +16,28 @@ from controller.core.facts import Added, Facts
 from controller.core.glob import matches
 from controller.core.observation import quoted
 from controller.core.pointer import pointer
+from controller.core.policy import looks_like_test
 from controller.core.records import Candidate
 from controller.core.redact import HIDDEN, found, printable
 from controller.core.rules import Rules
 from controller.core.verdict import Decision, Objection, Verdict, judged
 
-_CODE = ("*.py", "*.pyi", "*.js", "*.mjs", "*.cjs", "*.ts", "*.tsx", "*.jsx", "*.rb", "*.go",
-         "*.rs", "*.java", "*.kt", "*.php", "*.sh", "*.pl", "*.ex", "*.cs", "*.c",
-         "*.cc", "*.cpp", "*.h")
+_PROSE = ("*.md", "*.rst", "*.txt", "*.adoc", "*.json", "*.jsonl", "*.yaml", "*.yml", "*.toml",
+          "*.csv", "*.tsv", "*.html", "*.css", "*.svg", "*.xml", "*.lock", "*.po", "LICENSE*",
+          "CHANGELOG*", "AUTHORS*")
+"""What no runner runs; everything else is looked into as code."""
 
 _TELLING = {
     "test internals": re.compile(
         r"\b_pytest\b|\bpytest_(?:runtest|collection|report|sessionfinish)\w*|"
-        r"^\s*(?:import|from)\s+(?:pytest|pluggy|unittest)\b|"
+        r"^[ \t]*(?:import|from)[ \t]+(?:pytest|pluggy|unittest)\b|"
         r"\bunittest\.(?:case|result|runner|suite|loader)\b|\bTestResult\b|\bTestReport\b|"
         r"\bnode:(?:test|assert)\b|--junit-?xml\b", re.MULTILINE),
     "exit hooks": re.compile(
         r"\b_exit\b|\batexit\b|\bweakref\.finalize\b|\bos\.(?:exec|fork|posix_spawn)\w*|"
-        r"\bimport posix\b|\bprocess\.(?:on(?:ce)?\(['\"](?:exit|beforeExit)|exitCode\b)|"
+        r"\bimport posix\b|\bfrom (?:os|posix) import\b[^\n]{0,80}\b(?:exec|fork|_exit|spawn|kill)|"
+        r"\bprocess\.(?:exit|reallyExit|abort|kill)\b|\bstd::process::exit\b|\bos\.Exit\(0|"
+        r"\bSystem\.exit\(0|\btrap\b[^\n]{0,80}\bEXIT\b|\bprocess\.(?:on(?:ce)?\(['\"](?:exit|beforeExit)|exitCode\b)|"
         r"^(?:sys\.exit|exit|quit|process\.exit)\(|^raise SystemExit\b", re.MULTILINE),
     "who calls it": re.compile(
         r"\b_getframe\b|\bcurrentframe\b|\binspect\.stack\b|\bset(?:trace|profile)\b|"
@@ -44,15 +48,20 @@ _TELLING = {
         r"\.stack\b[^\n]{0,40}\b(?:includes|match|split)\("),
     "what everything is built on": re.compile(
         r"\bbuiltins\.\w+\s{0,4}=(?!=)|\b__builtins__\b|\bsetattr\(\s{0,4}builtins\b|"
-        r"\bmeta_path\b|\b__subclasses__\b|\b__debug__\b|\btype\(\s{0,4}['\"]|\bimport_module\b|"
+        r"coding[:=][ \t]{0,4}(?!utf-?8)[\w.-]|\bmeta_path\b|\b__subclasses__\b|\b__debug__\b|"
+        r"\btype\(\s{0,4}['\"]|\bimport_module\b|"
         r"\b__import__\b|(?<![.\w])(?:exec|eval)\(|\bcompile\([^\n]{0,80}['\"]exec|\bglobalThis\b|"
-        r"\bprocess\.(?:stdout|stderr)\.write\s{0,4}=|\bgc\.get_(?:objects|referrers)\b|\bctypes\.pythonapi\b|\b__code__\b"),
+        r"\bprocess\.(?:stdout|stderr)\.write\s{0,4}=|\bgc\.get_(?:objects|referrers)\b|"
+        r"\bctypes\.pythonapi\b|\b__code__\b"),
     "the tests themselves": re.compile(
+        r"(?m:^[ \t]*(?:from|import)[ \t]+(?:tests?|test_\w+|\w+_test)\b)|"
         r"['\"](?:[./]{0,3})(?:tests?|__tests__|specs?)(?:/[^'\"\n]{0,200})?['\"]|"
         r"['\"][^'\"\n]{0,200}\b(?:test_\w{1,80}|\w{1,80}_test)\.py['\"]"),
-    "loaded modules": re.compile(r"\bsys\.modules\b|\brequire\.cache\b"),
+    "loaded modules": re.compile(
+        r"\bfrom sys import\b[^\n]{0,80}\b(?:modules|_getframe|settrace|setprofile)\b|"
+        r"\brunpy\b|\bpickle\.loads?\b|\bSourceFileLoader\b|\bsys\.modules\b|\brequire\.cache\b"),
     "signs of a test run": re.compile(
-        r"PYTEST_CURRENT_TEST|PYTEST_VERSION|PYTEST_XDIST\w*|JEST_WORKER_ID|\bVITEST\b|"
+        r"\bONESHOT_\w+|PYTHONDONTWRITEBYTECODE|PYTEST_CURRENT_TEST|PYTEST_VERSION|PYTEST_XDIST\w*|JEST_WORKER_ID|\bVITEST\b|"
         r"NODE_TEST_CONTEXT|NODE_V8_COVERAGE|\bin\s{1,4}sys\.argv\b|"
         r"NODE_ENV\W{0,4}={2,3}\s{0,4}['\"]test|"
         r"(?:environ|getenv|process\.env)\W{1,4}(?:get\W{1,3})?CI\b"),
@@ -66,6 +75,11 @@ _TELLING = {
 
 _LEAVING = {
     "exit hooks": _TELLING["exit hooks"],
+    "test internals": re.compile(
+        r"\b_pytest\b|\bpytest_plugins\b|\bdef pytest_\w+|\bTestReport\b|\bTestResult\b|"
+        r"\brecord_xml_attribute\b|\bjunitxml\b"),
+    "loaded modules": _TELLING["loaded modules"],
+    "who calls it": _TELLING["who calls it"],
     "tests that are not to count": re.compile(
         r"\bmark\.(?:skip|skipif|xfail)\b|\bpytest\.(?:skip|xfail|exit)\(|"
         r"\bunittest\.(?:skip|expectedFailure)\w*|\bself\.skipTest\(|"
@@ -141,8 +155,8 @@ def _doubts(lines: tuple[Added, ...], rules: Rules) -> Iterator[Objection]:
     for line in lines:
         yield from _hidden(line)
     for path, group in groupby(lines, attrgetter("path")):
-        if matches(path, _CODE):
-            test = matches(path, rules.policy.protected_paths)
+        if not matches(path, _PROSE):
+            test = matches(path, rules.policy.protected_paths) or looks_like_test(path)
             yield from _knowing(list(group), _LEAVING if test else _TELLING)
 
 
@@ -164,10 +178,10 @@ def _knowing(lines: list[Added],
     """Lines of product code that know of tests, and of tests that leave before they are judged.
     A rule may reach over a line's end.
     """
-    text = "\n".join(line.text for line in lines)
+    text = unicodedata.normalize("NFKC", "\n".join(line.text for line in lines))
     for about, pattern in telling.items():
         hit = pattern.search(text)
         if hit:
-            line = lines[text.count("\n", 0, hit.start())]
+            line = lines[min(text.count("\n", 0, hit.start()), len(lines) - 1)]
             yield Objection(line.where, f"{quoted(line.path)}:{line.number} has to do with {about}:"
                             f" {line.text.strip()[:120]!a}; a person must agree")
