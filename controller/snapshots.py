@@ -31,7 +31,7 @@ from controller.survey import Survey, Walk, survey, walk
 @lru_cache(maxsize=4)
 def tracked(repo: Repo, base: str) -> frozenset[str]:
     """The names of tools' folders in which the base has files all the same."""
-    return frozenset(part for path in repo.paths(base) for part in path.split("/")[:-1]
+    return frozenset() if not base else frozenset(part for path in repo.paths(base) for part in path.split("/")[:-1]
                      if part in LEFT_BEHIND)
 
 
