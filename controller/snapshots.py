@@ -27,14 +27,6 @@ from controller.repo import Repo
 from controller.restore import move_aside, put_back
 from controller.survey import Survey, Walk, survey, walk
 
-
-@lru_cache(maxsize=4)
-def tracked(repo: Repo, base: str) -> frozenset[str]:
-    """The names of tools' folders in which the base has files all the same."""
-    return frozenset() if not base else frozenset(part for path in repo.paths(base) for part in path.split("/")[:-1]
-                     if part in LEFT_BEHIND)
-
-
 _PASSES = 4  # a restore that brings back a .gitignore may need to look again
 
 
@@ -152,7 +144,7 @@ class Snapshots:
 
     def _walked(self) -> Walk:
         self.root.mkdir(parents=True, exist_ok=True)  # all its files are gone then, no more
-        return walk(self.root, time.time_ns(), tracked(self._bare, self.base))
+        return walk(self.root, time.time_ns(), _tracked(self._bare, self.base))
 
     def _taken(self, repo: Repo, seen: Walk | None = None) -> Snapshot:
         self._held.clear()
@@ -261,3 +253,10 @@ class Snapshots:
             return int(self._index.stat().st_mtime)
         except FileNotFoundError:
             return 0
+
+
+@lru_cache(maxsize=4)
+def _tracked(repo: Repo, base: str) -> frozenset[str]:
+    """The names of tools' folders in which the base has files all the same."""
+    paths = repo.paths(base) if base else ()
+    return frozenset(part for path in paths for part in path.split("/")[:-1] if part in LEFT_BEHIND)
