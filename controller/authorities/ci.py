@@ -23,6 +23,7 @@ from controller.core.contract import CommandCheck
 from controller.core.observation import quoted
 from controller.core.policy import Reach, looks_like_test
 from controller.core.records import Finding, Measured
+from controller.core.reports import SUMS
 from controller.core.results import Result, Results, shortfall
 from controller.folders import fresh
 from controller.repo import Entry, Repo
@@ -111,13 +112,14 @@ class LocalCI:
             ran, report = self._run(check, shell, folder)
             if _finding(ran, check.expect_exit) is Finding.UNKNOWN:
                 return _Once(ran, Finding.UNKNOWN)
-            results, faults = results_in(check, ran.output, folder, report, shell.redactor, mark)
+            added = mark if mark and (report / mark).exists() else ""
+            results, faults = results_in(check, ran.output, folder, report, shell.redactor, added)
             faults += _judged(check, ran, results, known, agreed)
             coverage, less = coverage_in(check.coverage, folder, report)
             faults += less or _less(coverage, known)
             good = not faults and _finding(ran, check.expect_exit) is Finding.VERIFIED
             return _Once(ran, Finding.VERIFIED if good else Finding.FAILING, tuple(faults), results,
-                         coverage, bool(mark) and (report / mark).exists())
+                         coverage, bool(added))
 
     def _told_of_failure(self, check: CommandCheck, commit: str,
                          instead: Mapping[str, Entry | None],
@@ -143,7 +145,8 @@ class LocalCI:
                 return ("a test that we added did not run, and on the base it did: failures may "
                         f"not be told of ({ran.ending})" if expected else ""), "did not run"
             told = not faults and (results is None or any(
-                mark in id and result is Result.FAILED for id, result in results.tests.items()))
+                result is Result.FAILED and (mark in id or id.startswith(SUMS))
+                for id, result in results.tests.items()))
             if ran.exit == check.expect_exit or not told:
                 return (f"a test that we added, and that must fail, was not told of: {ran.ending}; "
                         "something in the Git commit changes what tests come to"), "passed"

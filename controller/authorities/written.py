@@ -8,7 +8,7 @@ from controller.core.glob import matches
 from controller.core.observation import first_line
 from controller.core.redact import Redactor
 from controller.core.reports import LARGEST, Unreadable, junit, line_coverage, summary, tap
-from controller.core.results import Results, results_of
+from controller.core.results import Result, Results, results_of
 
 REPORT = "ONESHOT_REPORT"
 """The variable that names the folder, outside the worktree, where a check may write its report."""
@@ -34,13 +34,13 @@ def written(root: Path, pattern: str) -> list[Path]:
 
 def results_in(check: CommandCheck, output: str, folder: Path, report: Path, redactor: Redactor,
                mark: str = "") -> tuple[Results | None, list[str]]:
-    """What the report says of each test but those with our mark, and what is wrong with it."""
+    """What the report says of each test but the one with our mark, and what is wrong with it."""
     pattern = check.tests.report or f"${REPORT}/junit.xml"
     if pattern == TAP:
         return _shown(tap(output), redactor, ""), []
     places = _found(pattern, folder, report)
     if not places and not check.tests.report:
-        return summary(output), []
+        return _without_one(summary(output)) if mark else summary(output), []
     if not places:
         return None, [f"there is no report {pattern}"]
     if len(places) > _FILES or sum(place.stat().st_size for place in places) > LARGEST:
@@ -64,6 +64,14 @@ def coverage_in(pattern: str, folder: Path, report: Path) -> tuple[float | None,
         return line_coverage(places[0].read_bytes()), []
     except Unreadable as why:
         return None, [f"the coverage report {pattern} can't be read: {why}"]
+
+
+def _without_one(results: Results | None) -> Results | None:
+    """Sums without the test of ours, which has passed."""
+    ids = [id for id, result in (results.tests if results else {}).items()
+           if result is Result.PASSED]
+    return results and Results({id: result for id, result in results.tests.items()
+                                if id not in ids[-1:]})
 
 
 def _shown(results: Results, redactor: Redactor, mark: str) -> Results:

@@ -124,10 +124,13 @@ def summary(output: str) -> Results | None:
     skipped = sum(counts.get(name, 0) for name in ("skipped", "expected failures"))
     failed = sum(counts.get(name, 0) for name in ("failures", "errors", "unexpected successes"))
     passed = max(0, int(ran[-1]) - skipped - failed)
-    return results_of((f"unittest::{result.value} {number + 1}", result) for result, count in (
+    return results_of((f"{SUMS}{result.value} {number + 1}", result) for result, count in (
         (Result.PASSED, passed), (Result.FAILED, failed), (Result.SKIPPED, skipped))
         for number in range(min(count, _COUNTED)))
 
+
+SUMS = "unittest::"
+"""How the ids of tests begin that are told of by their number only."""
 
 _COUNTED = 20_000
 

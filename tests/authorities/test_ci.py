@@ -289,6 +289,25 @@ def test_what_unittest_says_in_sum_must_be_no_less_than_on_the_base(
     assert why in evidence.detail
 
 
+def test_unittest_that_is_green_on_the_base_is_green_afterwards(
+        repo: Repo, committed: Committed, tmp_path: Path) -> None:
+    """The test that we add on the base is not among those that must pass."""
+    (tmp_path / "scratch").mkdir()
+    tests = ("import unittest\n\n\nclass GreenTest(unittest.TestCase):\n"
+             "    def test_one(self):\n        self.assertTrue(True)\n")
+    green: dict[str, str | None] = {"tests/test_app.py": None, "tests/test_green.py": tests}
+    base, fixed = committed(green), committed({**green, "app.py": FIXED})
+    how = CommandCheck(Command((sys.executable, "-m", "unittest", "discover", "-s", "tests")))
+    shell = Shell(Policy(), tmp_path / "scratch", "", BUBBLEWRAP, OURS)
+    asked = criteria(repo, shell, base, Criterion("c", "", how))
+
+    (before,) = asked.check(base, frozenset())
+    (after,) = replace(asked, known=lambda _: before.measured).check(fixed, frozenset())
+
+    assert (before.detail, measured(before).canary) == ("exit 0; 1 passed", "ran")
+    assert (after.detail, measured(after).canary) == ("exit 0; 1 passed", "failed, as it must")
+
+
 def test_coverage_that_is_lower_than_the_bases_is_too_little(
         check: Callable[..., Evidence], committed: Committed, base: str,
         known: list[Measured]) -> None:

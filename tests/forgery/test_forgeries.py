@@ -15,5 +15,6 @@ def test_a_forgery_of_any_kind_closes_nothing(forgery: Forgery, tmp_path: Path) 
     assert not tried(tmp_path, forgery).closed
 
 
-def test_the_honest_fix_closes_it(tmp_path: Path) -> None:
-    assert tried(tmp_path, HONEST[0]) == Row(HONEST[0], "CLOSED", True, "CLOSED")
+@pytest.mark.parametrize("fix", HONEST, ids=lambda fix: fix.id)
+def test_the_honest_fix_closes_it(fix: Forgery, tmp_path: Path) -> None:
+    assert tried(tmp_path, fix) == Row(fix, "CLOSED", True, "CLOSED")

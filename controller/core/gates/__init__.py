@@ -1,8 +1,8 @@
-"""The gates, in their order. Three build the next type and stop at the first fault; six judge.
+"""The gates, in their order. Three build the next type and stop at the first fault; seven judge.
 
     Reply ─ envelope ─→ JSON object ─ schema ─→ Transition ─ patch ─→ Candidate
-    Candidate ─ intent · freshness · invariants · action policy · integrity · sensitivity
-                                                                            ─→ verdicts
+    Candidate ─ intent · freshness · invariants · action policy · delivery · integrity · sensitivity
+                                                                                ─→ verdicts
 
 All judging gates are asked, so that the model hears every objection at once.
 """
@@ -13,6 +13,7 @@ from typing import TypeAlias
 from controller.core.errors import Refused
 from controller.core.facts import Facts
 from controller.core.gates.action_policy import action_policy
+from controller.core.gates.delivery import delivery
 from controller.core.gates.envelope import envelope
 from controller.core.gates.freshness import freshness
 from controller.core.gates.integrity import integrity
@@ -30,7 +31,7 @@ JudgingGate: TypeAlias = Callable[[Candidate, Facts, Rules], Verdict]
 """One reason to say no. Pure: same candidate, same facts, same rules, same verdict."""
 
 JUDGES: tuple[JudgingGate, ...] = (
-    intent, freshness, invariants, action_policy, integrity, sensitivity)
+    intent, freshness, invariants, action_policy, delivery, integrity, sensitivity)
 
 
 def admit(call: Call, head: Head, facts: Facts,

@@ -9,19 +9,15 @@ from collections.abc import Iterator
 
 from controller.core.action import (
     Action,
-    Comment,
     Commit,
     Delete,
     Edit,
-    PullRequest,
-    Push,
     Read,
     Run,
     Search,
     command_of,
     touched,
 )
-from controller.core.delivery import COMMENT, PULL_REQUEST, PUSH
 from controller.core.facts import Facts
 from controller.core.observation import quoted
 from controller.core.path import is_controlled, namesake, path_fault, twins, unportable
@@ -34,13 +30,13 @@ from controller.core.verdict import Decision, Objection, Verdict, judged
 _MANY_FILES, _MANY_REMOVED, _MANY_BYTES = 50, 10, 1024 * 1024
 _SHARE = 5  # one in so many files of the base may be removed at once
 
-_TRAILERS = re.compile(
+TRAILERS = re.compile(
     r"(?im)^\s{0,8}(?:signed-off-by|co-authored-by|reviewed-by|acked-by|oneshot-[a-z]{1,20})\s{0,4}:"
     r"|\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]|\*\*\*NO_CI\*\*\*|^skip-checks:"
     r"|\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\s{1,4}(?:[\w./-]{0,80})#\d")
 """What a forge, CI or a reader takes a Git commit's message at its word for."""
 
-_EXPOSED = "text from outside was shown since the user last spoke, so a person must agree first"
+EXPOSED = "text from outside was shown since the user last spoke, so a person must agree first"
 
 _KINDS = {"120000": "a symbolic link", "160000": "a repository of its own",
           "100755": "made executable"}
@@ -54,12 +50,11 @@ def action_policy(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
                                                "the policy forbids this command")]
     refused += [*_too_long(action, rules), *_nul(action), *_controlled(action, facts),
                 *_external(action, rules), *_names(action, facts), *_message(action),
-                *_no_hosts(action, rules), *_undeliverable(action, facts, rules)]
+                *_no_hosts(action, rules)]
     if refused:
         return judged("action policy", refused)
     asked = [*_protected(candidate, facts, rules), *_outside(candidate, facts, rules),
-             *_delivered(candidate, facts, rules), *_much(action, facts), *_odd(action, facts),
-             *_commands(
+             *_much(action, facts), *_odd(action, facts), *_commands(
         action, rules.policy.confirm_commands, "the policy asks a person about this command")]
     return judged("action policy", asked, Decision.CONFIRM)
 
@@ -172,7 +167,7 @@ def _names(action: Action, facts: Facts) -> Iterator[Objection]:
 
 
 def _message(action: Action) -> Iterator[Objection]:
-    hit = _TRAILERS.search(action.message) if isinstance(action, Commit) else None
+    hit = TRAILERS.search(action.message) if isinstance(action, Commit) else None
     if hit:
         yield Objection("/action/message", f"{hit[0].strip()!r} would be taken for an order or a "
                         "signature; say in words what was done")
@@ -197,47 +192,10 @@ def _outside(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objec
         yield Objection("/action/network", "a person must agree to the network for this command: "
                         f"{', '.join(rules.policy.network.hosts)}")
     if granted and candidate.base.exposed:
-        yield Objection("/action", _EXPOSED)
+        yield Objection("/action", EXPOSED)
     elif granted and facts.tier not in (None, Tier.BUBBLEWRAP):
         yield Objection("/action", f"in sandbox tier {facts.tier} what it reaches can't be held to "
                         "what you have listed; a person must agree first")
-
-
-def _undeliverable(action: Action, facts: Facts, rules: Rules) -> Iterator[Objection]:
-    """What can't be brought to a forge, because there is none or nothing to bring."""
-    if not isinstance(action, Push | PullRequest | Comment):
-        return
-    forge = rules.forge
-    if forge is None or (forge.kind == "command" and not isinstance(action, Push)):
-        yield Objection("/action", "config.yaml names no forge that could take this")
-        return
-    if isinstance(action, Push) and facts.source.head == facts.source.base:
-        yield Objection("/action", "there is nothing to push: `commit` first")
-    if isinstance(action, Comment) and action.on == "issue" and forge.issue is None:
-        yield Objection("/action/on", "config.yaml names no issue (forge.issue)")
-    hit = _TRAILERS.search(f"{action.title}\n{action.body}") if isinstance(
-        action, PullRequest) else None
-    if hit:
-        yield Objection("/action", f"{hit[0].strip()!r} would be taken for an order or a "
-                        "signature; say in words what was done")
-
-
-def _delivered(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objection]:
-    """What is seen on the forge. The user's grant is his word, as `_outside` has it."""
-    action = candidate.transition.action
-    kind = {Push: PUSH, PullRequest: PULL_REQUEST, Comment: COMMENT}.get(type(action))
-    if kind is None:
-        return
-    if kind not in rules.policy.granted:
-        what = f"{facts.source.branch} at {facts.source.head[:12]}"
-        where = rules.forge.repo or rules.forge.remote if rules.forge else ""
-        yield Objection("/action", f"{what} for {where}: a person must agree to each "
-                        f"{kind.replace('_', ' ')} (policy.yaml: forge.{kind})")
-    elif candidate.base.exposed:
-        yield Objection("/action", _EXPOSED)
-    elif facts.tier not in (None, Tier.BUBBLEWRAP):
-        yield Objection("/action", f"in sandbox tier {facts.tier} nothing outside is granted "
-                        "beforehand; a person must agree first")
 
 
 def _much(action: Action, facts: Facts) -> Iterator[Objection]:
