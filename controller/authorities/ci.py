@@ -38,6 +38,9 @@ _SOME = re.compile(r"\b[1-9]\d{0,9} (?:passed|passing|tests? passed)|\bRan [1-9]
                    r"(?m:^# tests [1-9])|^ok\s")
 """What one says that has run some; of several runners one may have had none."""
 
+_STOPS = re.compile(r"\s(?:-[a-zA-Z]*x[a-zA-Z]*|--exitfirst|--maxfail|--fail-?fast|-f)\b")
+"""What makes a runner stop at the first failure."""
+
 _CANNOT_RUN = (126, 127)  # what a shell exits with when there is no such program
 
 _TOOLS = ("python3", "python", "pytest", "node", "npm", "go", "cargo", "java", "mvn", "ctest",
@@ -136,7 +139,7 @@ class LocalCI:
             mark = self._canary(check, folder, fails=True)
             if not mark:
                 return "", ""
-            ran, report = self._run(check, shell, folder)
+            ran, report = self._run(check, shell, folder, " --maxfail=0")
             results, faults = results_in(check, ran.output, folder, report, shell.redactor)
             if ran.exit is None:
                 return f"beside a test that we added it did not end: {ran.ending}", ""
@@ -152,7 +155,8 @@ class LocalCI:
                         "something in the Git commit changes what tests come to"), "passed"
             before, now = (green.tests if green else {}), (results.tests if results else {})
             base = known.results.tests if known and known.results else {}
-            other = [id for id, result in before.items() if id in base
+            stops = _STOPS.search(str(check.command))  # then what comes after ours has not run
+            other = [id for id, result in before.items() if id in base and (id in now or not stops)
                      and result is Result.PASSED and now.get(id) is not Result.PASSED]
             if other:
                 return (f"beside a test that we added, {quoted(other[0])} does not pass: what tests"
@@ -191,7 +195,8 @@ class LocalCI:
     def _text(self, path: str) -> str:
         return (self.repo.file(self.base, path) or b"").decode("utf-8", "replace")
 
-    def _run(self, check: CommandCheck, shell: Shell, folder: Path) -> tuple[Ran, Path]:
+    def _run(self, check: CommandCheck, shell: Shell, folder: Path,
+             more_for_pytest: str = "") -> tuple[Ran, Path]:
         """Run the command, with a folder for its report; nothing of an earlier report is there."""
         report = fresh(shell.scratch / "report", shell.sandbox.user)
         for pattern in filter(None, (check.tests.report, check.coverage)):
@@ -201,7 +206,8 @@ class LocalCI:
         if not check.tests.report:
             theirs = dict(shell.policy.environment.variables).get("PYTEST_ADDOPTS", "")
             more["PYTEST_ADDOPTS"] = (f"{theirs} -p no:cacheprovider -o junit_family=xunit2 "
-                                      f"{quote(f'--junitxml={report}/junit.xml')}").strip()
+                                      f"{quote(f'--junitxml={report}/junit.xml')}"
+                                      f"{more_for_pytest}").strip()
         return shell.run(check.command, folder, more, Reach(writes=(str(report),))), report
 
     def _tools(self, command: Command) -> dict[str, str]:

@@ -212,6 +212,24 @@ def test_a_runner_that_tells_of_no_failure_proves_nothing(
     assert why in evidence.detail
 
 
+@pytest.mark.parametrize("stops", ["", "-x", "--maxfail=1"])
+def test_what_did_not_run_beside_ours_is_missed_unless_the_runner_stops_there(
+        check: Callable[..., Evidence], committed: Committed, base: str,
+        known: list[Measured], stops: str) -> None:
+    """A file that the second run leaves out stands for what comes after ours."""
+    how = replace(PYTEST, command=Command((*PYTEST.command.argv, *filter(None, [stops]))))
+    more: dict[str, str | None] = {"tests/test_zz.py": "def test_zz(): ...\n",
+                                   "pytest.ini": "[pytest]\naddopts = -x\n"}
+    known.append(replace(measured(check(base, how)), results=Results({
+        "tests.test_app::test_add": Result.FAILED, "tests.test_zz::test_zz": Result.PASSED})))
+
+    evidence = check(committed({"app.py": FIXED, **more}), how,
+                     frozenset({"tests/test_zz.py", "pytest.ini"}))
+
+    assert evidence.finding is (Finding.VERIFIED if stops else Finding.FAILING)
+    assert stops or "tests.test_zz::test_zz does not pass" in evidence.detail
+
+
 def test_a_new_test_that_mends_the_product_proves_nothing(
         check: Callable[..., Evidence], committed: Committed, base: str,
         known: list[Measured]) -> None:
