@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 import contracts
-from controller.core.canonical import JsonObject, JsonValue, digest, entries, members
+from controller.core.canonical import JsonObject, JsonValue, digest, entries, members, texts
 from controller.core.config import (
     Approvals,
     Config,
@@ -106,16 +106,16 @@ def _policy(document: JsonObject, named: tuple[str, ...]) -> Policy:
     commands, limits = entries(document.get("commands")), entries(document.get("limits"))
     network = entries(document.get("network"))
     return Policy(
-        protected_paths=(*_texts(document.get("protected_paths")), *(f"/{path}" for path in named)),
+        protected_paths=(*texts(document.get("protected_paths")), *(f"/{path}" for path in named)),
         shadows=frozenset(path + end for path in named for end in _SHADOWS),
-        forbidden_commands=_texts(commands.get("forbid")),
+        forbidden_commands=texts(commands.get("forbid")),
         external=tuple(map(_external, map(_object, members(document.get("external"))))),
-        confirm_commands=_texts(commands.get("confirm")),
+        confirm_commands=texts(commands.get("confirm")),
         environment=_environment(entries(document.get("environment"))),
-        network=Networked(_texts(network.get("hosts")), _texts(network.get("pre_granted"))),
+        network=Networked(texts(network.get("hosts")), texts(network.get("pre_granted"))),
         granted=frozenset(kind for kind, word in entries(document.get("forge")).items()
                           if word == "granted"),
-        trusted=frozenset(_texts(entries(document.get("forge")).get("trust"))),
+        trusted=frozenset(texts(entries(document.get("forge")).get("trust"))),
         probes=tuple(_probe(name, entries(item))
                      for name, item in entries(document.get("probes")).items()),
         **_arguments(limits))
@@ -123,14 +123,14 @@ def _policy(document: JsonObject, named: tuple[str, ...]) -> Policy:
 
 def _environment(document: JsonObject) -> Environment:
     setup = entries(document.get("setup"))
-    lines = tuple(command({"shell": line}) for line in _texts(setup.get("run")))
+    lines = tuple(command({"shell": line}) for line in texts(setup.get("run")))
     seconds = setup.get("timeout")
     return Environment(
-        _texts(document.get("path")),
+        texts(document.get("path")),
         tuple((name, str(value)) for name, value in entries(document.get("variables")).items()),
-        _texts(document.get("mounts")), _texts(document.get("pass")),
-        Setup(lines, _texts(setup.get("from")), seconds if isinstance(seconds, int) else 1800,
-              _texts(setup.get("variables")))
+        texts(document.get("mounts")), texts(document.get("pass")),
+        Setup(lines, texts(setup.get("from")), seconds if isinstance(seconds, int) else 1800,
+              texts(setup.get("variables")))
         if lines else None)
 
 
@@ -138,20 +138,18 @@ def _external(item: JsonObject) -> External:
     probe = item.get("probe")
     return External(
         command({"shell": item["run"]}), command({"shell": probe}) if probe else None,
-        Reach(_texts(item.get("hosts")), _texts(item.get("writes")),
-              _texts(item.get("variables"))))
+        _reach(item))
 
 
 def _probe(name: str, item: JsonObject) -> Probe:
     line, get = item.get("run"), item.get("get")
     fresh = item.get("fresh")
     return Probe(name, command({"shell": line}) if line else None, str(get or ""),
-                 seconds(fresh) if isinstance(fresh, str) else 300, _external(
-                     {"run": "true", **item}).reach)
+                 seconds(fresh) if isinstance(fresh, str) else 300, _reach(item))
 
 
-def _texts(value: JsonValue) -> tuple[str, ...]:
-    return tuple(map(str, members(value)))
+def _reach(item: JsonObject) -> Reach:
+    return Reach(texts(item.get("hosts")), texts(item.get("writes")), texts(item.get("variables")))
 
 
 def _config(document: JsonObject) -> Config:

@@ -161,16 +161,15 @@ def survey(root: Path, second: int, seen: Walk) -> Survey:
     """
     found = Survey(deep=list(map(os.fsdecode, seen.deep)))
     for here, mode, changed, _ in seen.entries:
+        if not stat.S_ISDIR(mode) and changed >= second * 10**9:
+            found.fresh[os.fsdecode(here)] = changed // 10**9
         if not _LEFT_BEHIND.isdisjoint(here.split(b"/")):
-            if not stat.S_ISDIR(mode) and changed >= second * 10**9:
-                found.fresh[os.fsdecode(here)] = changed // 10**9
+            pass  # the base's: they are kept as they are
         elif stat.S_ISDIR(mode):
             found.folders.append(os.fsdecode(here))
             _mode(here, mode, FOLDER, found)
         else:
             _leaf(os.fsencode(root) + b"/" + here, here, mode, found)
-            if changed >= second * 10**9:
-                found.fresh[os.fsdecode(here)] = changed // 10**9
         if here.rpartition(b"/")[2] == b".git":
             found.nested.append(os.fsdecode(here[:-len(b"/.git")]))
     return found

@@ -90,10 +90,10 @@ class LocalCI:
         runs = [self._once(check, commit, instead, known, agreed, passing=on_base)
                 for _ in range(check.runs)]
         held = [once for once in runs if once.finding is Finding.VERIFIED]
-        told = (held or runs)[-1] if len(held) >= check.passes else next(
+        told = held[-1] if len(held) >= check.passes else next(
             once for once in runs if once.finding is not Finding.VERIFIED)
+        finding = told.finding
         figures = f"; held in {len(held)} of {check.runs} runs" if check.runs > 1 else ""
-        finding = Finding.VERIFIED if len(held) >= check.passes else told.finding
         kept = replace(measured, exit=told.ran.exit, results=told.results, held=len(held),
                        coverage=told.coverage, runs=check.runs, tools=self._tools(check.command),
                        canary="ran" if told.canary else "")
@@ -113,15 +113,15 @@ class LocalCI:
                 return _Once(Ran(missing, None, "", started=False), Finding.UNKNOWN)
             mark = self._canary(check, folder, fails=False) if passing and check.canary else ""
             ran, report = self._run(check, shell, folder)
-            if _finding(ran, check.expect_exit) is Finding.UNKNOWN:
+            exited = _finding(ran, check.expect_exit)
+            if exited is Finding.UNKNOWN:
                 return _Once(ran, Finding.UNKNOWN)
             added = mark if mark and (report / mark).exists() else ""
             results, faults = results_in(check, ran.output, folder, report, shell.redactor, added)
             faults += _judged(check, ran, results, known, agreed)
             coverage, less = coverage_in(check.coverage, folder, report)
             faults += less or _less(coverage, known)
-            good = not faults and _finding(ran, check.expect_exit) is Finding.VERIFIED
-            return _Once(ran, Finding.VERIFIED if good else Finding.FAILING, tuple(faults), results,
+            return _Once(ran, Finding.FAILING if faults else exited, tuple(faults), results,
                          coverage, bool(added))
 
     def _told_of_failure(self, check: CommandCheck, commit: str,

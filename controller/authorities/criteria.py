@@ -105,8 +105,7 @@ class Criteria:
             case PersonCheck():
                 said = f"a person said yes ({person})" if person else "no person has looked at it"
                 finding = Finding.VERIFIED if person else Finding.FAILING
-                return replace(self._evidence(criterion, finding, said, tree, measured),
-                               authority="person")
+                return self._evidence(criterion, finding, said, tree, measured, "person")
             case CommandCheck() as check:
                 known = None if commit == self.ci.base else self.known(measured.key)
                 return self._of_command(criterion, self.ci.checked(
@@ -116,13 +115,12 @@ class Criteria:
                 return self._evidence(criterion, *_file(content, contains), tree, measured)
             case GitCheck() as check:
                 found = predicate(check, self.ci.repo, self.user, self.ci.base, commit)
-                return replace(self._evidence(criterion, *found, tree, measured), authority="git")
+                return self._evidence(criterion, *found, tree, measured, "git")
             case HostedCheck() as check:
                 return self._evidence(criterion, *self._hosted(check, commit), tree, measured)
             case ProbeCheck() as check:
                 found = self.runtime.checked(check)
-                return replace(self._evidence(criterion, *found, tree, measured),
-                               authority="runtime")
+                return self._evidence(criterion, *found, tree, measured, "runtime")
 
     def _hosted(self, check: HostedCheck, commit: str) -> tuple[Finding, str]:
         if commit == self.ci.base:
@@ -153,9 +151,9 @@ class Criteria:
                               replace(checked.measured, results=None))
 
     def _evidence(self, criterion: Criterion, finding: Finding, detail: str, tree: str,
-                  measured: Measured) -> Evidence:
+                  measured: Measured, authority: str = "ci") -> Evidence:
         said = bounded(self.ci.shell.redactor.text(detail), _MOST)
-        return Evidence(criterion.id, finding, "ci", describe(criterion.check), tree,
+        return Evidence(criterion.id, finding, authority, describe(criterion.check), tree,
                         self.clock.now(), said, measured=measured)
 
 

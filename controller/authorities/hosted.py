@@ -53,7 +53,7 @@ class Hosted:
     contract: Contract
     clock: Clock
     trusted: frozenset[str] = frozenset()  # logs, issue: text that the user vouches for
-    _last: "_Answers | None" = field(default=None, repr=False)
+    _last: _Answers | None = field(default=None, repr=False)
 
     def look(self, head: Head) -> Seen:
         """What differs from what the head's state says. The forge is not asked oftener than the
@@ -114,7 +114,7 @@ class Hosted:
     def _newest(self, wanted: HostedCheck, commit: str) -> Check:
         return last_word(wanted, self.outside.forge.checks(commit), commit)
 
-    def _asked(self, now: datetime, commit: str) -> "_Answers":
+    def _asked(self, now: datetime, commit: str) -> _Answers:
         forge, config = self.outside.forge, self.outside.config
         full = config.kind != "command"
         try:
@@ -126,7 +126,7 @@ class Hosted:
         except Unreachable as why:
             return _Answers(now, commit, fault=str(why))
 
-    def _seen(self, head: Head, answers: "_Answers") -> Seen:
+    def _seen(self, head: Head, answers: _Answers) -> Seen:
         known, commit = entries(head.state.get("hosted_ci")), answers.commit
         drift: list[Drift] = []
         ci: JsonObject = {**known, "protection": digest(list(answers.required))[:16]}
@@ -141,7 +141,9 @@ class Hosted:
             new = [check for name, check in shown.items()
                    if ended((check,)) and before.get(name) != check.state.value]
             told = bool(new) or not states.keys() <= {*before, *self._wanted()}
-            drift += self._ended(new, commit) if new else []
+            if new:
+                drift.append(Drift("ci", f"on {commit[:12]}, which you pushed:\n"
+                                   f"{self.outside.told(new)}"))
             drift += self._moved(known, answers)
         fields: dict[str, JsonObject] = {"hosted_ci": ci}
         news: list[Drift] = []
@@ -164,10 +166,7 @@ class Hosted:
         first = sorted(words, key=lambda check: check.name not in wanted)
         return {self.outside.label(check): check for check in first[:_SHOWN]}
 
-    def _ended(self, new: list[Check], commit: str) -> list[Drift]:
-        return [Drift("ci", f"on {commit[:12]}, which you pushed:\n{self.outside.told(new)}")]
-
-    def _moved(self, known: JsonObject, answers: "_Answers") -> Iterator[Drift]:
+    def _moved(self, known: JsonObject, answers: _Answers) -> Iterator[Drift]:
         """That somebody else has moved the run's branch on the forge."""
         if answers.remote not in (answers.commit, known.get("remote")):
             yield Drift("remote", f"{self.outside.branch} on the forge is at {answers.remote}; this"

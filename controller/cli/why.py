@@ -7,7 +7,7 @@ import click
 from controller.cli.house import House
 from controller.cli.place import Place, open_place
 from controller.cli.show import document, line, mark
-from controller.core.canonical import JsonObject, JsonValue
+from controller.core.canonical import JsonValue
 from controller.core.contract import Criterion
 from controller.core.errors import SetupError
 from controller.core.head import RunId
@@ -40,7 +40,8 @@ def command(folder: Path, criterion: str | None, name: str | None, as_json: bool
     if as_json:
         told: list[JsonValue] = [{
             "criterion": proof.criterion, "standing": proof.standing.value, "why": proof.why,
-            "checks": list[JsonValue](_checks(place, run, proof.criterion))} for proof in found]
+            "checks": list[JsonValue](place.queries.evidence(run, proof.criterion))}
+            for proof in found]
         document({"schema": "oneshot/why@1", "run": run, "criteria": told})
         return
     for proof in found:
@@ -59,12 +60,7 @@ def _tell(place: Place, run: RunId, proof: Proof, criterion: Criterion) -> None:
     line(f"{mark(_MARKS.get(proof.standing))} {proof.criterion}: {proof}")
     line(f"    asked for: {criterion.text or 'holds'} ({criterion.governance.source})")
     line(f"    proved by: {describe(criterion.check)}")
-    for check in _checks(place, run, proof.criterion):
+    for check in place.queries.evidence(run, proof.criterion):
         line(f"    step {check['step']}: {check['finding']} in tree {str(check['tree'])[:12]}: "
              f"{str(check['detail']).splitlines()[0] if check['detail'] else ''}")
         line(f"        {check.get('id', '')}".rstrip())
-
-
-def _checks(place: Place, run: RunId, criterion: str) -> list[JsonObject]:
-    """Every piece of evidence that was gathered about a criterion, oldest first."""
-    return list(place.queries.evidence(run, criterion))

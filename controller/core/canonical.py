@@ -25,6 +25,11 @@ def members(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
+def texts(value: JsonValue) -> tuple[str, ...]:
+    """The texts of the list that `value` is, or none."""
+    return tuple(map(str, members(value)))
+
+
 def canonical(value: JsonValue) -> bytes:
     """The canonical JSON bytes of `value`. Raises ValueError for NaN and infinities.
 

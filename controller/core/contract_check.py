@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from controller.core.canonical import JsonObject, entries, members
+from controller.core.canonical import JsonObject, entries, members, texts
 from controller.core.glob import glob_fault, matches_in_any_case
 from controller.core.path import path_fault
 from controller.core.pointer import pointer
@@ -138,7 +138,7 @@ def _patterns(check: JsonObject, path: str) -> Iterator[Objection]:
 def _out_of_reach(contract: JsonObject, file: str) -> str | None:
     """Why the contract itself keeps a run from bringing a file about."""
     for index, item in enumerate(members(contract.get("constraints")), 1):
-        globs = tuple(map(str, members(entries(item).get("forbid_paths"))))
+        globs = texts(entries(item).get("forbid_paths"))
         if matches_in_any_case(file, globs):
             return (f"is out of reach: constraint-{index} forbids to change it, so nothing that "
                     "the run does can prove this")

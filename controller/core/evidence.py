@@ -15,12 +15,16 @@ PREFIX = "ev_"
 def evidence_json(evidence: Evidence) -> JsonObject:
     """A piece of evidence, as schema `evidence` has it, with its id."""
     body = _evidence_body(evidence)
-    return {"id": evidence_id(evidence), **body}
+    return {"id": _called(body), **body}
 
 
 def evidence_id(evidence: Evidence) -> str:
     """What a piece of evidence is called: `ev_` and the digest of what it says."""
-    return f"{PREFIX}{digest(_evidence_body(evidence))[:16]}"
+    return _called(_evidence_body(evidence))
+
+
+def _called(body: JsonObject) -> str:
+    return f"{PREFIX}{digest(body)[:16]}"
 
 
 def evidence_artifacts(found: tuple[Evidence, ...]) -> Iterator[bytes]:

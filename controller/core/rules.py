@@ -79,14 +79,20 @@ def transition_schema(template: JsonObject, state_schema: JsonObject,
     described["state_patch"] = {**described["state_patch"], "additionalProperties": False,
                                 "properties": dict(owned)}
     if without:
-        offered = members(entries(described["action"]).get("oneOf"))
         described["action"] = {**described["action"], "oneOf": [
-            item for item in offered
-            if str(entries(item).get("$ref")).rpartition("/")[2] not in without]}
+            item for kind, item in offered(template).items() if kind not in without]}
         whole["definitions"] = {name: item for name, item in definitions(template).items()
                                 if name not in without}
     whole["properties"] = dict(described)
     return whole
+
+
+def offered(transition: JsonObject) -> dict[str, JsonValue]:
+    """The kinds of actions that models may ask for by a transition schema, in its order, with the
+    reference to each.
+    """
+    return {str(entries(item).get("$ref")).rpartition("/")[2]: item
+            for item in members(properties(transition)["action"].get("oneOf"))}
 
 
 def definitions(schema: JsonObject) -> dict[str, JsonObject]:

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from controller.core.action import Command
-from controller.core.canonical import JsonObject, JsonValue, entries, members
+from controller.core.canonical import JsonObject, JsonValue, entries, members, texts
 from controller.core.contract import (
     Check,
     CommandCheck,
@@ -49,10 +49,10 @@ def constraint(value: JsonValue, id: str) -> Constraint:
     """The constraint that a text or an object describes."""
     item: JsonObject = {"text": value} if isinstance(value, str) else entries(value)
     typed: dict[str, Any] = {  # Any: keyword arguments of Constraint, checked by the schema
-        **{key: _texts(item[key]) for key in _GLOBS if key in item},
+        **{key: texts(item[key]) for key in _GLOBS if key in item},
         **{key: item[key] for key in _PLAIN if key in item}}
     if "public_api" in item:
-        typed["public_api"] = _texts(entries(item["public_api"]).get("paths"))
+        typed["public_api"] = texts(entries(item["public_api"]).get("paths"))
     if "must_pass" in item:
         typed["must_pass"] = _command(item["must_pass"])
     if "deadline" in item:
@@ -71,12 +71,12 @@ def check_of(document: JsonObject) -> Check:
             return PersonCheck(question)
         case {"ci": str(name)}:
             return HostedCheck(name, "" if document.get("status") is True else str(
-                document.get("app") or OWN), _texts(document.get("accept")) or ("success",))
+                document.get("app") or OWN), texts(document.get("accept")) or ("success",))
         case {"probe": str(name)}:
             return ProbeCheck(name, str(document["expect"]))
         case {"git": dict(said)}:
             return GitCheck(str(said.get("based_on") or ""), said.get("no_merges") is True,
-                            _texts(said.get("touches")))
+                            texts(said.get("touches")))
         case _:
             return _command_check(document)
 
@@ -95,13 +95,9 @@ def _command_check(document: JsonObject) -> CommandCheck:
 
 def _tests(document: JsonObject) -> Expected:
     typed: dict[str, Any] = {  # Any: keyword arguments, checked by the schema
-        key: _texts(value) if isinstance(value, list) else value
+        key: texts(value) if isinstance(value, list) else value
         for key, value in document.items()}
     return Expected(**typed)
-
-
-def _texts(value: JsonValue) -> tuple[str, ...]:
-    return tuple(map(str, members(value)))
 
 
 def _criterion(id: str, item: JsonObject) -> Criterion:

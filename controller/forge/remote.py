@@ -34,9 +34,9 @@ class Remote:
         found = {name: id for id, name in (line.split("\t") for line in said.splitlines())}
         return found.get(ref)
 
-    def push(self, branch: str, commit: str) -> str | None:
-        """Move a branch there forward to a Git commit; where it was. Raises Rejected when somebody
-        else has moved it, Unreachable when it can't be told whether it was done.
+    def push(self, branch: str, commit: str) -> None:
+        """Move a branch there forward to a Git commit. Raises Rejected when somebody else has moved
+        it, Unreachable when it can't be told whether it was done.
         """
         ref = f"refs/heads/{branch}"
         try:
@@ -44,7 +44,7 @@ class Remote:
         except Unreachable as why:
             raise Rejected(f"the remote can't be asked, so nothing was pushed: {why}") from why
         if old == commit:
-            return old
+            return
         if old and not self.leads(old, commit):
             raise Rejected(f"{branch} on the remote is at {old}, which this run does not have: "
                            "somebody else has pushed to it; nothing was overwritten")
@@ -53,11 +53,10 @@ class Remote:
                         f"--force-with-lease={ref}:{old or ''}", self.url, f"{commit}:{ref}")
         except Unreachable as why:
             if self.at(branch) == commit:
-                return old  # it was done, and only its answer was lost
+                return  # it was done, and only its answer was lost
             if "[remote rejected]" in str(why) or "[rejected]" in str(why):
                 raise Rejected(f"the remote does not take it: {_said(str(why))}") from None
             raise
-        return old
 
     def leads(self, old: str, new: str) -> bool:
         """Whether a Git commit has another among those before it, or is it."""

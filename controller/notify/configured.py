@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.core.canonical import JsonObject, JsonValue, entries, members
+from controller.core.canonical import JsonObject, JsonValue, entries, members, texts
 from controller.core.errors import SetupError
 from controller.notify.routes import Apprise, CommandRoute, Forge, Ntfy, Route, Webhook
 
@@ -58,7 +58,7 @@ def _ntfy(here: _Here, part: JsonObject) -> Route:
 def _forge(here: _Here, part: JsonObject) -> Route:
     return Forge(here.text(part.get("api") or "https://api.github.com").rstrip("/"),
                  str(part["repo"]), int(str(part["issue"])),
-                 tuple(map(str, members(part["people"]))), here.text(part.get("token")))
+                 texts(part["people"]), here.text(part.get("token")))
 
 
 def _apprise(here: _Here, _: JsonObject) -> Route:

@@ -14,10 +14,11 @@ from controller.core.head import RunId
 from controller.core.ports import Clock
 from controller.notify.notice import Notice, document, notices, question
 from controller.notify.replies import Answer
-from controller.notify.routes import Route, Unreachable
+from controller.notify.routes import Route
 from controller.store.contracts import document as contract_document
 from controller.store.people import Desk
 from controller.store.queries import Queries
+from controller.web import Unreachable
 
 _FOLDED = timedelta(minutes=30)
 """The same thing is told again only after so long."""

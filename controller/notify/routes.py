@@ -11,19 +11,14 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 from urllib.parse import quote
 
-from controller import web
 from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
 from controller.core.errors import WorldError
 from controller.notify.replies import Answer, in_json, in_text
 from controller.process import capture
-from controller.web import exchange, host_of
+from controller.web import Unreachable, exchange, host_of
 
 _SECONDS = 10.0
 _PAGE = 100  # comments
-
-
-class Unreachable(Exception):
-    """A route that can't be gone: told to whoever watches, and never in the way of the run."""
 
 
 class Route(Protocol):
@@ -207,10 +202,7 @@ class Apprise:
 
 def _asked(address: str, body: bytes | None, headers: dict[str, str]) -> str:
     """What a server answers. Raises Unreachable."""
-    try:
-        answer = exchange("GET" if body is None else "POST", address, body, headers, _SECONDS)
-    except web.Unreachable as fault:
-        raise Unreachable(str(fault)) from fault
+    answer = exchange("GET" if body is None else "POST", address, body, headers, _SECONDS)
     if answer.status >= 300:
         raise Unreachable(f"{host_of(address)}: HTTP Error {answer.status}")
     return answer.text

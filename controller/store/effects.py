@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from controller.core.action import EffectClass
 from controller.core.aim import Aim
-from controller.core.canonical import JsonObject, JsonValue, canonical, digest_bytes, members
+from controller.core.canonical import JsonObject, JsonValue, canonical, digest_bytes, texts
 from controller.core.evidence import evidence_json
 from controller.core.facts import Source
 from controller.core.head import Head, RunId
@@ -83,7 +83,7 @@ def effect_of(row: JsonObject, base: Head) -> Effect:
                       str(row.get("target", "")), str(row.get("expected", ""))),
                   Source(**cast("Any", row["source"])),  # as asdict wrote it
                   datetime.fromisoformat(str(row["begun"])), int_in(row["token"]),
-                  tuple(map(str, members(row["paths"]))), grant if isinstance(grant, str) else None)
+                  texts(row["paths"]), grant if isinstance(grant, str) else None)
 
 
 def verdicts_json(verdicts: tuple[Verdict, ...]) -> JsonValue:

@@ -78,7 +78,7 @@ class Queries:
     def evidence(self, run: RunId, subject: str) -> Iterator[JsonObject]:
         """Every piece of evidence about a subject, oldest first, with its step."""
         for record in self.audit(run):
-            for item in map(entries, members(record.get("evidence"))):
+            for item in _evidence_of(record):
                 if item["subject"] == subject:
                     yield {"step": record.get("step", 0), **item}
 
@@ -86,7 +86,7 @@ class Queries:
         """The piece of evidence whose id begins so, from the audit trail of whichever run has it.
         """
         return next((item for run in self.runs() for record in self.audit(run)
-                     for item in map(entries, members(record.get("evidence")))
+                     for item in _evidence_of(record)
                      if str(item.get("id", "")).startswith(id)), None)
 
     def measured_on_base(self, run: RunId, key: str, base: str) -> Measured | None:
@@ -94,7 +94,7 @@ class Queries:
         in the one that it was forked from.
         """
         for record in self.audit(run):
-            for item in map(entries, members(record.get("evidence"))):
+            for item in _evidence_of(record):
                 said = entries(item.get("measured"))
                 if (said.get("key"), said.get("commit")) == (key, base):
                     return measured_of(item, self.artifact)
@@ -106,3 +106,8 @@ class Queries:
     def broken_link(self, run: RunId) -> int | None:
         """The number of the first audit record whose hash does not follow; None when all do."""
         return first_break(self.tables.audit(run, 0))
+
+
+def _evidence_of(record: JsonObject) -> Iterator[JsonObject]:
+    """The pieces of evidence that a record of the audit trail keeps."""
+    return map(entries, members(record.get("evidence")))

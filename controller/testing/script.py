@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from controller.core.canonical import JsonObject, JsonValue, canonical, entries
 from controller.core.pointer import pointer
@@ -30,6 +31,15 @@ class Script:
         transition = {"reasoning": "", "state_patch": {}, "expected_version": version,
                       **self.transitions[step - 1]}
         return Answer(json.dumps(self.encode(transition)))
+
+
+def write_cassette(place: Path, replies: Iterable[JsonObject]) -> None:
+    """Write what the adapter `scripted` plays; the n-th reply gets the version n unless it brings
+    one of its own.
+    """
+    place.write_text("".join(json.dumps({"reply": {
+        "expected_version": number, "state_patch": {}, **reply}}) + "\n"
+        for number, reply in enumerate(replies)))
 
 
 def shown(text: str) -> tuple[int, int]:

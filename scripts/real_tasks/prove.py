@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from controller.testing.script import write_cassette
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from replay import (  # type: ignore[import-not-found]  # it lies beside this
@@ -120,13 +122,12 @@ def contract(repo: Path, task: dict[str, Any], python: Path) -> None:
 
 def run(place: Path, changes: list[Any]) -> int:
     """The exit code of a run whose model asks for these changes, and says that it is done."""
-    actions = [{"kind": "edit", "changes": changes}, {"kind": "commit", "message": "Fix it"},
-               {"kind": "finish", "result": "done", "summary": "Fixed."},
-               {"kind": "finish", "result": "impossible", "summary": "It is not."}]
+    actions: list[dict[str, Any]] = [
+        {"kind": "edit", "changes": changes}, {"kind": "commit", "message": "Fix it"},
+        {"kind": "finish", "result": "done", "summary": "Fixed."},
+        {"kind": "finish", "result": "impossible", "summary": "It is not."}]
     cassette = place / "cassette.jsonl"
-    cassette.write_text("".join(json.dumps({"reply": {
-        "expected_version": number, "state_patch": {}, "action": action}}) + "\n"
-        for number, action in enumerate(actions)))
+    write_cassette(cassette, ({"action": action} for action in actions))
     env = {"PATH": os.defpath, "HOME": str(place), "XDG_CACHE_HOME": str(place / "cache")}
     said = subprocess.run(
         [sys.executable, "-P", "-c", "from controller.cli import main; main()", "run", "--quiet",

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from controller.process import capture
+from controller.testing.script import write_cassette
 from tests.conftest import Git
 
 DEMO = Path(str(files("contracts") / "examples/demo"))
@@ -47,9 +48,7 @@ class Shop:
     def replies(self, *replies: Any) -> Path:
         """A cassette of transitions; the n-th gets the version n unless it brings its own."""
         cassette = self.repo.parent / "cassette.jsonl"
-        cassette.write_text("".join(json.dumps({"reply": {
-            "expected_version": number, "state_patch": {}, **reply}}) + "\n"
-            for number, reply in enumerate(replies)))
+        write_cassette(cassette, replies)
         return cassette
 
     def contract(self, name: str, text: str) -> None:

@@ -1,12 +1,12 @@
 """A small repository with a three-step run in it, in a folder of its own for every case."""
 
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from controller.process import capture
+from controller.testing.script import write_cassette
 
 LOG = "log.txt"
 BOTH = f"echo line >> {LOG}; echo line >> second.txt"
@@ -82,9 +82,7 @@ class Stage:
 
     def tell(self, actions: list[dict[str, Any]]) -> None:
         """Let the model ask for these actions."""
-        self.cassette.write_text("".join(json.dumps({"reply": {
-            "expected_version": number, "state_patch": {}, "action": action}}) + "\n"
-            for number, action in enumerate(actions)))
+        write_cassette(self.cassette, ({"action": action} for action in actions))
 
     @property
     def deployed(self) -> list[str]:

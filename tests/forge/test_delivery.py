@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from controller.process import capture
+from controller.testing.script import write_cassette
 from tests.conftest import Git
 from tests.forge.records import Suite
 from tests.forge.remote import protected_remote, pushes
@@ -86,9 +87,9 @@ class Harbour:
 
     def tells(self, *actions: dict[str, Any], later: int = 0) -> None:
         """Let the model ask for these; `later`: steps of the controller's own after the second."""
-        (self.folder / "cassette.jsonl").write_text("".join(json.dumps({"reply": {
-            "expected_version": number + (later if number > 1 else 0), "state_patch": {},
-            "action": action}}) + "\n" for number, action in enumerate(actions)))
+        write_cassette(self.folder / "cassette.jsonl", (
+            {"expected_version": number + (later if number > 1 else 0), "action": action}
+            for number, action in enumerate(actions)))
 
     def oneshot(self, *args: str, die_at: int = -1) -> tuple[int, str]:
         said = capture(

@@ -34,6 +34,7 @@ from controller.process import capture
 from controller.repo import Identity, Repo
 from controller.sandbox.toolchain import toolchain
 from controller.testing.clock import MORNING, FixedClock
+from controller.testing.script import write_cassette
 from tests.bench import BUBBLEWRAP
 from tests.forgery.corpus import BASES, CHECKS, FORGERIES, HONESTS, REQUIRED, Forgery, Runner
 
@@ -178,13 +179,12 @@ def _asked(place: Path, repo: Path, forgery: Forgery) -> int:
         {"op": "delete", "path": path} if text is None else
         {"op": "replace", "path": path, "old": base[path], "new": text} if path in base else
         {"op": "write", "path": path, "content": text} for path, text in forgery.files.items()]
-    actions = [{"kind": "edit", "changes": changes}, {"kind": "commit", "message": "Add"},
-               {"kind": "finish", "result": "done", "summary": "It adds."},
-               {"kind": "finish", "result": "impossible", "summary": "It does not."}]
+    actions: list[dict[str, Any]] = [
+        {"kind": "edit", "changes": changes}, {"kind": "commit", "message": "Add"},
+        {"kind": "finish", "result": "done", "summary": "It adds."},
+        {"kind": "finish", "result": "impossible", "summary": "It does not."}]
     cassette = place / "cassette.jsonl"
-    cassette.write_text("".join(json.dumps({"reply": {
-        "expected_version": number, "state_patch": {}, "action": action}}) + "\n"
-        for number, action in enumerate(actions)))
+    write_cassette(cassette, ({"action": action} for action in actions))
     said = capture([sys.executable, "-P", "-c", START, "run", "--quiet", "--cassette",
                     str(cassette)], cwd=repo, timeout=300, env={
                         "PATH": os.defpath, "HOME": str(place),

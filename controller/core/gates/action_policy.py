@@ -30,7 +30,7 @@ from controller.core.verdict import Decision, Objection, Verdict, judged
 _MANY_FILES, _MANY_REMOVED, _MANY_BYTES = 50, 10, 1024 * 1024
 _SHARE = 5  # one in so many files of the base may be removed at once
 
-TRAILERS = re.compile(
+_TRAILERS = re.compile(
     r"(?im)^\s{0,8}(?:signed-off-by|co-authored-by|reviewed-by|acked-by|oneshot-[a-z]{1,20})\s{0,4}:"
     r"|\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]|\*\*\*NO_CI\*\*\*|^skip-checks:"
     r"|\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\s{1,4}(?:[\w./-]{0,80})#\d")
@@ -167,10 +167,16 @@ def _names(action: Action, facts: Facts) -> Iterator[Objection]:
 
 
 def _message(action: Action) -> Iterator[Objection]:
-    hit = TRAILERS.search(action.message) if isinstance(action, Commit) else None
+    if isinstance(action, Commit):
+        yield from orders(action.message, "/action/message")
+
+
+def orders(text: str, path: str) -> Iterator[Objection]:
+    """What a text for others has at `path` that would be taken for more than words."""
+    hit = _TRAILERS.search(text)
     if hit:
-        yield Objection("/action/message", f"{hit[0].strip()!r} would be taken for an order or a "
-                        "signature; say in words what was done")
+        yield Objection(path, f"{hit[0].strip()!r} would be taken for an order or a signature; say "
+                        "in words what was done")
 
 
 def _no_hosts(action: Action, rules: Rules) -> Iterator[Objection]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from controller.core.action import Action, Comment, PullRequest, Push
 from controller.core.delivery import COMMENT, PULL_REQUEST, PUSH
 from controller.core.facts import Facts
-from controller.core.gates.action_policy import EXPOSED, TRAILERS
+from controller.core.gates.action_policy import EXPOSED, orders
 from controller.core.records import Candidate
 from controller.core.rules import Rules
 from controller.core.tier import Tier
@@ -32,11 +32,8 @@ def _undeliverable(action: Action, facts: Facts, rules: Rules) -> Iterator[Objec
         yield Objection("/action", "there is nothing to push: `commit` first")
     if isinstance(action, Comment) and action.on == "issue" and forge.issue is None:
         yield Objection("/action/on", "config.yaml names no issue (forge.issue)")
-    hit = TRAILERS.search(f"{action.title}\n{action.body}") if isinstance(
-        action, PullRequest) else None
-    if hit:
-        yield Objection("/action", f"{hit[0].strip()!r} would be taken for an order or a "
-                        "signature; say in words what was done")
+    if isinstance(action, PullRequest):
+        yield from orders(f"{action.title}\n{action.body}", "/action")
 
 
 def _delivered(candidate: Candidate, facts: Facts, rules: Rules) -> Iterator[Objection]:

@@ -107,13 +107,8 @@ def integrity(candidate: Candidate, facts: Facts, rules: Rules) -> Verdict:
         if secrets:
             return judged("integrity", secrets)
         lines = tuple(line for line in lines if line.path not in facts.agreed)
-        cases = [Objection("/action", f"{quoted(line.path)}:{line.number} has the very values of "
-                           f"{test}: {line.text.strip()[:120]!a}; a person must agree")
-                 for line, test in facts.cases if line.path not in facts.agreed]
-        if cases:
-            return judged("integrity", (*_names(action, facts), *_doubts(lines, rules), *cases),
-                          Decision.CONFIRM)
-    return judged("integrity", (*_names(action, facts), *_doubts(lines, rules)), Decision.CONFIRM)
+    return judged("integrity", (*_names(action, facts), *_doubts(lines, rules),
+                                *_cases(action, facts)), Decision.CONFIRM)
 
 
 def mixed(text: str) -> str | None:
@@ -149,6 +144,14 @@ def _written(action: Edit) -> Iterator[Added]:
             where = pointer("action", "changes", index, name)
             for number, text in enumerate(getattr(change, name).split("\n"), 1):
                 yield Added(change.path, number, text, where)
+
+
+def _cases(action: Action, facts: Facts) -> Iterator[Objection]:
+    """Lines of a Git commit that answer for the values of one test only."""
+    for line, test in facts.cases if isinstance(action, Commit) else ():
+        if line.path not in facts.agreed:
+            yield Objection("/action", f"{quoted(line.path)}:{line.number} has the very values of "
+                            f"{test}: {line.text.strip()[:120]!a}; a person must agree")
 
 
 def _doubts(lines: tuple[Added, ...], rules: Rules) -> Iterator[Objection]:

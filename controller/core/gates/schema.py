@@ -9,7 +9,7 @@ from controller.core.faults import faults_by, shown, validator
 from controller.core.parse import parse
 from controller.core.pointer import nearest, pointer
 from controller.core.records import Transition
-from controller.core.rules import Rules, definitions, inlined, properties
+from controller.core.rules import Rules, definitions, inlined, offered, properties
 from controller.core.verdict import Objection, judged
 
 if TYPE_CHECKING:
@@ -36,17 +36,12 @@ def schema(document: JsonObject, rules: Rules) -> Transition:
 def _validators(rules: Rules) -> "dict[str, Validator]":
     """A validator for every kind of action and of change. An edit's changes are judged apart."""
     named = definitions(rules.transition_schema)
-    whole = {name: entries(inlined(named[name], named)) for name in (*_offered(rules), *_CHANGES)}
+    kinds = (*offered(rules.transition_schema), *_CHANGES)
+    whole = {name: entries(inlined(named[name], named)) for name in kinds}
     parts = dict(properties(whole["edit"]))
     parts["changes"] = {**parts["changes"], "items": {}}
     whole["edit"] = {**whole["edit"], "properties": dict(parts)}
     return {name: validator(part) for name, part in whole.items()}
-
-
-def _offered(rules: Rules) -> list[str]:
-    """The kinds of actions that this run's models may ask for, in the order of the schema."""
-    action = properties(rules.transition_schema)["action"]
-    return [str(entries(item)["$ref"]).rpartition("/")[2] for item in members(action["oneOf"])]
 
 
 def _action(action: JsonValue, judges: "dict[str, Validator]") -> list[Objection]:
@@ -54,10 +49,10 @@ def _action(action: JsonValue, judges: "dict[str, Validator]") -> list[Objection
     if not isinstance(action, dict):
         return [Objection("/action", f"expected an object, got {shown(action)}")]
     kind = action.get("kind")
-    offered = [name for name in judges if name not in _CHANGES]
-    if not isinstance(kind, str) or kind not in offered:
+    kinds = [name for name in judges if name not in _CHANGES]
+    if not isinstance(kind, str) or kind not in kinds:
         return [Objection("/action/kind", f"expected a kind of action, got {shown(kind)}"
-                          + nearest(str(kind), offered))]
+                          + nearest(str(kind), kinds))]
     objections = faults_by(judges[kind], action, "/action")
     for index, change in enumerate(members(action.get("changes")) if kind == "edit" else []):
         objections += _change(change, pointer("action", "changes", index), judges)
