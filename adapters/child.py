@@ -1,31 +1,40 @@
 """Calling a model through a command-line program: one child, one prompt, no memory.
 
 The prompt goes in as a file on stdin and the events come out into a file: pipes lose bytes. The
-child runs in an empty folder that stays the same, with an environment of ours.
+child runs in an empty folder that stays the same, with an environment of ours, and dies with us.
 """
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from controller.core.canonical import JsonObject
-from controller.core.errors import ModelUnavailable, ModelUnusable
-from controller.process import Ended, Job, Result, supervise
+from controller.core.config import Clocks
+from controller.core.miss import Broken, Malformed, Miss, TimedOut, Timer, Unknown, Why
+from controller.core.records import Usage
+from controller.process import SYSTEM_PATH, Ended, Job, Result, supervise
+
+_SIZE = 256 * 1024 * 1024  # bytes that a program may write; pi repeats itself a thousandfold
+
+_KILLED = (143, 137, 130, 129)  # exits that say of a signal
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """One way to start the program. `folder` is ours alone; times in seconds.
+    """One way to start the program. `folder` is ours alone.
 
-    `mark` is what the program is found by when we have died.
+    `mark` is what the program is found by when we have died. `spoken` stands in its output as soon
+    as a model answers (empty: only the whole time is bounded); at `tripwire` it is ended.
     """
 
     binary: str
     folder: Path
-    total_timeout: float
-    idle_timeout: float | None
+    clocks: Clocks
     mark: str = ""
+    spoken: bytes = b""
+    tripwire: bytes = b""
 
     @property
     def home(self) -> Path:
@@ -39,22 +48,18 @@ class Child:
         return place
 
     def call(self, args: Sequence[str], env: Mapping[str, str], prompt: str) -> "Said":
-        """Run the program over `prompt` to its end.
-
-        Raises ModelUnusable when it can't be started, ModelUnavailable when it does not end.
-        """
+        """Run the program over `prompt`, to its end or to one of its clocks."""
         call = self._made("call")
         stdout, stderr = call / "stdout", call / "stderr"
+        for old in (stdout, stderr):
+            old.unlink(missing_ok=True)  # never the answer of the call before
+        clocks = self.clocks
         result = supervise(Job(
-            argv=[self.binary, *args], cwd=self._made("empty"), env=env, stdout=stdout,
-            stderr=stderr, stdin=self.file("prompt", prompt), timeout=self.total_timeout,
-            silence=self.idle_timeout, size=256 * 1024 * 1024, mark=self.mark))
-        if result.ended is Ended.NOT_STARTED:
-            raise ModelUnusable(f"{result.fault}; install it or set model.binary in config.yaml")
-        if result.ended is not Ended.EXITED:
-            raise ModelUnavailable(
-                f"{Path(self.binary).name} {result.ended.value} after {result.seconds:.0f} s")
-        return Said(result, _events(stdout), stderr.read_text("utf-8", "replace"))
+            argv=[*_leash(), self.binary, *args], cwd=self._made("empty"), env=env, stdout=stdout,
+            stderr=stderr, stdin=self.file("prompt", prompt), timeout=clocks.total,
+            first=clocks.first, spoken=self.spoken, silence=clocks.idle if self.spoken else None,
+            tripwire=self.tripwire, size=_SIZE, mark=self.mark))
+        return Said(Path(self.binary).name, result, _text(stdout), _text(stderr))
 
     def _made(self, name: str) -> Path:
         place = self.folder / name
@@ -62,17 +67,63 @@ class Child:
         return place
 
 
+def _leash() -> Sequence[str]:
+    """What lets a child die with us (PR_SET_PDEATHSIG, prctl(2)), where util-linux is there. What
+    is left all the same is found by its mark when the run is resumed.
+    """
+    found = shutil.which("setpriv", path=SYSTEM_PATH)
+    return (found, "--pdeathsig", "KILL", "--") if found else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the program wrote: its JSON events, and its complaints."""
+    """What the program wrote, and how it ended."""
 
+    program: str
     result: Result
-    events: tuple[JsonObject, ...]
+    stdout: str
     stderr: str
+
+    @property
+    def events(self) -> tuple[JsonObject, ...]:
+        """Its JSON events; what is none is a notice, or a line cut short."""
+        return tuple(event for event in map(_event, self.stdout.split("\n")) if event)
 
     def of(self, kind: str) -> list[JsonObject]:
         """The events of one `type`."""
         return [event for event in self.events if event.get("type") == kind]
+
+    def cut(self) -> Miss | None:
+        """Why it was ended before it ended; None: it ended by itself."""
+        ended, after = self.result.ended, (
+            f"{self.program} {self.result.ended.value} after {self.result.seconds:.0f} s")
+        if ended is Ended.NOT_STARTED:
+            return self._unstarted(self.result.fault)
+        why = _CUT.get(ended)
+        return Miss(why, after, billed=True) if why else None
+
+    def lost(self, usage: Usage | None = None) -> Miss:
+        """What to say when it ended without a word that we know."""
+        words = self.stderr.strip()[-500:] or f"{self.program} ended with exit {self.result.exit}"
+        if self.result.exit in (126, 127):  # of setpriv, or of the shebang's env
+            return self._unstarted(words)
+        killed = (self.result.exit or 0) < 0 or self.result.exit in _KILLED
+        return Miss(Unknown(), f"{self.program} was ended by somebody" if killed else words,
+                    billed=True, usage=usage or Usage())
+
+    def _unstarted(self, words: str) -> Miss:
+        return Miss(Broken(), f"{words}; install it or set model.binary in config.yaml")
+
+
+TOOLS = "expected an answer only, got a tool call; you have no tools: answer with the JSON object"
+
+
+_CUT: dict[Ended, Why] = {
+    Ended.TIMED_OUT: TimedOut(Timer.TOTAL), Ended.UNSPOKEN: TimedOut(Timer.FIRST),
+    Ended.SILENT: TimedOut(Timer.IDLE), Ended.TRIPPED: Malformed(TOOLS),
+    Ended.FLOODED: Malformed("your answer was far too long; send a shorter one"),
+    Ended.ASKED: Unknown()}
+"""How a program was ended -> what that means."""
 
 
 def base_environment(path: str, home: Path) -> dict[str, str]:
@@ -80,13 +131,13 @@ def base_environment(path: str, home: Path) -> dict[str, str]:
     return {"PATH": path, "HOME": str(home), "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 
 
-def _events(stdout: Path) -> tuple[JsonObject, ...]:
-    found = []
-    for line in stdout.read_text("utf-8", "replace").split("\n"):
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue  # not an event: a notice, or a line cut short
-        if isinstance(event, dict):
-            found.append(event)
-    return tuple(found)
+def _text(place: Path) -> str:
+    return place.read_text("utf-8", "replace") if place.exists() else ""
+
+
+def _event(line: str) -> JsonObject | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None

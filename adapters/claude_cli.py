@@ -4,15 +4,36 @@ Nothing of the user's Claude configuration, memory, hooks, MCP servers or projec
 call. With an API key it runs bare; with a subscription it may not (bare ignores logins).
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from adapters.child import Child, Said, base_environment
-from adapters.dialect import merge_schema
-from controller.core.canonical import JsonObject, JsonValue, canonical
-from controller.core.errors import ModelUnavailable, ModelUnusable
+from adapters.dialect import answered, malformed, merge_schema
+from controller.core.canonical import JsonObject, JsonValue, canonical, entries, members
+from controller.core.miss import (
+    AuthFailed,
+    Broken,
+    BudgetStop,
+    Declined,
+    Limit,
+    Miss,
+    Overloaded,
+    TooLarge,
+    Truncated,
+    Unknown,
+    Unreachable,
+    Why,
+)
 from controller.core.records import Prompt, Reply, Usage
+
+SPOKEN = b'"type":"stream_event"'
+"""What stands in its output as soon as a model answers."""
+
+STDIN = 10 * 1024 * 1024
+"""Bytes that it takes as a prompt."""
 
 _ENVIRONMENT = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -29,6 +50,8 @@ _FLAGS = (
     "--disable-slash-commands", "--max-turns", "1",
 )
 
+_TOOL = "StructuredOutput"
+
 
 @dataclass(frozen=True, slots=True)
 class ClaudeCli:
@@ -41,57 +64,106 @@ class ClaudeCli:
     path: str
     base_url: str | None = None
     max_output_tokens: int = 8192
+    thinking: bool = True
 
     @property
     def name(self) -> str:
         return f"claude_cli:{self.model or 'default'}"
 
-    def propose(self, prompt: Prompt) -> Reply:
+    def propose(self, prompt: Prompt) -> Reply | Miss:
+        if len(prompt.volatile.encode()) > STDIN:
+            return Miss(TooLarge(), f"claude takes at most {STDIN} bytes")
         args = [*_FLAGS, "--system-prompt-file", str(self.child.file("system", prompt.stable)),
                 "--json-schema", canonical(merge_schema(prompt.schema)).decode()]
         args += ["--model", self.model] if self.model else []
-        args += ["--bare"] if "ANTHROPIC_API_KEY" in self.keys else []
-        return _reply(self.child.call(args, self._environment(), prompt.volatile))
+        args += ["--bare"] if self._keyed else []
+        said = self.child.call(args, self._environment(), prompt.volatile)
+        return said.cut() or self._misused(said) or _answer(said)
+
+    @property
+    def _keyed(self) -> bool:
+        return "ANTHROPIC_API_KEY" in self.keys
 
     def _environment(self) -> dict[str, str]:
-        held = {key: value for key, value in self.keys.items() if key != "OPENAI_API_KEY"}
-        home = self.child.home if held else self.home  # a login lives in the user's own home
-        env = {**base_environment(self.path, home), **_ENVIRONMENT, **held,
-               "API_TIMEOUT_MS": str(int(self.child.total_timeout * 1000)),
+        home = self.child.home if self.keys else self.home  # a login lives in the user's own home
+        env = {**base_environment(self.path, home), **_ENVIRONMENT, **self.keys,
+               "API_TIMEOUT_MS": str(int(self.child.clocks.total * 1000)),
                "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(self.max_output_tokens)}
+        if not self.thinking:
+            env["MAX_THINKING_TOKENS"] = "0"
         if self.base_url:
             env |= {"ANTHROPIC_BASE_URL": self.base_url, "CLAUDE_CODE_ATTRIBUTION_HEADER": "0"}
         return env
 
+    def _misused(self, said: Said) -> Miss | None:
+        """What its first event tells that we did not ask for."""
+        for event in said.of("system"):
+            if event.get("subtype") != "init":
+                continue
+            version = str(event.get("claude_code_version", ""))
+            if members(event.get("tools")) != [_TOOL]:
+                return Miss(Broken(version), f"claude {version} offers the tools "
+                            f"{event.get('tools')} where {_TOOL} alone was asked for")
+            source = event.get("apiKeySource")
+            if (source == "ANTHROPIC_API_KEY") != self._keyed:
+                return Miss(Broken(version), f"claude {version} uses the key of {source}, which "
+                            "is not the one that was chosen")
+        return None
 
-def _reply(said: Said) -> Reply:
+
+def _answer(said: Said) -> Reply | Miss:
     results = said.of("result")
     if not results:
-        raise _no_result(said)
-    result = results[-1]
-    subtype = str(result.get("subtype"))
-    if result.get("is_error") and not subtype.startswith("error_max"):
-        raise _failure(result)
-    answers, usage = _answers(said), _usage(result)
+        return _no_result(said)
+    result, events = results[-1], _stream(said)
+    usage = _usage(result)
+    answers, tools = _tool_calls(events)
+    if not result.get("is_error") or str(result.get("subtype")).startswith("error_max"):
+        return _told(said, events, answers, tools, usage)
+    words, begun = str(result.get("result") or "no words"), bool(events)
+    return Miss(_why(said, result, words), words, billed=begun, usage=usage)
+
+
+def _told(said: Said, events: list[JsonObject], answers: list[str], tools: list[str],
+          usage: Usage) -> Reply | Miss:
+    """What the model has said, when it was asked and has ended."""
+    body = (answers[0] if answers else _text(said))
+    if "max_tokens" in _stops(events):
+        return Miss(Truncated(), body[:500], billed=True, usage=usage,
+                    body=body.encode("utf-8", "surrogatepass"))
+    if tools:
+        return malformed(f"expected an answer only, got the tool call {tools[0][:80]}; you have no "
+                         "tools: answer with the JSON object", usage)
     if len(answers) > 1:
-        return Reply(b"", usage, f"expected one answer, got {len(answers)}; send one")
-    if answers:
-        return Reply(answers[0].encode("utf-8", "surrogatepass"), usage)
-    return Reply(_text(said).encode("utf-8", "surrogatepass"), usage)
+        return malformed(f"expected one answer, got {len(answers)}; send one", usage)
+    if not events:
+        return Miss(Broken(), f"claude answered without asking a model: {_text(said)[:200]}")
+    return answered(body, usage)
 
 
-def _answers(said: Said) -> list[str]:
-    """Every structured answer, as the very text that the model wrote.
+def _stream(said: Said) -> list[JsonObject]:
+    """The events of the model's API, in order."""
+    return [entries(event.get("event")) for event in said.of("stream_event")]
 
-    The parsed object would hide a key that stands twice, so the streamed text is used.
+
+def _stops(events: list[JsonObject]) -> list[JsonValue]:
+    return [entries(event.get("delta")).get("stop_reason") for event in events
+            if event.get("type") == "message_delta"]
+
+
+def _tool_calls(events: list[JsonObject]) -> tuple[list[str], list[str]]:
+    """Every structured answer, as the very text that the model wrote, and the names of other tools
+    that it called. The parsed object would hide a key that stands twice.
     """
     answers: list[str] = []
+    others: list[str] = []
     writing = False
-    for event in said.of("stream_event"):
-        match event.get("event"):
-            case {"type": "content_block_start", "content_block": {"type": "tool_use"}}:
-                answers.append("")
-                writing = True
+    for event in events:
+        match event:
+            case {"type": "content_block_start", "content_block": {"type": "tool_use",
+                                                                   "name": name}}:
+                writing = name == _TOOL
+                (answers if writing else others).append("" if writing else str(name))
             case {"type": "content_block_delta", "delta": {"type": "input_json_delta",
                                                            "partial_json": str(part)}} if writing:
                 answers[-1] += part
@@ -99,7 +171,7 @@ def _answers(said: Said) -> list[str]:
                 writing = False
             case _:
                 continue
-    return answers
+    return answers, others
 
 
 def _text(said: Said) -> str:
@@ -119,9 +191,7 @@ def _text(said: Said) -> str:
 
 def _usage(result: JsonObject) -> Usage:
     """From `modelUsage`, which sums every internal call; `usage` may be zero for a billed one."""
-    by_model = result.get("modelUsage")
-    parts = [part for part in (by_model.values() if isinstance(by_model, dict) else [])
-             if isinstance(part, dict)]
+    parts = [part for part in entries(result.get("modelUsage")).values() if isinstance(part, dict)]
     if not parts:
         return Usage()
     cost = result.get("total_cost_usd")
@@ -131,28 +201,87 @@ def _usage(result: JsonObject) -> Usage:
         usd=float(cost) if isinstance(cost, int | float) else None)
 
 
-def _sum(parts: list[JsonObject], key: str) -> int | None:
-    numbers: list[JsonValue] = [part.get(key) for part in parts]
-    return sum(n for n in numbers if isinstance(n, int)) if any(
-        isinstance(n, int) for n in numbers) else None
+def _sum(parts: list[dict[str, JsonValue]], key: str) -> int | None:
+    numbers = [part[key] for part in parts if isinstance(part.get(key), int)]
+    return sum(number for number in numbers if isinstance(number, int)) if numbers else None
 
 
-def _failure(result: JsonObject) -> ModelUnavailable | ModelUnusable:
-    """By status, never by `subtype`, which says "success" of a failure."""
-    status, words = result.get("api_error_status"), str(result.get("result") or "no words")
-    said = f"claude: {words}"
-    if status in (400, 401, 403, 404, 413) or any(mark in words for mark in _FOR_A_PERSON):
-        return ModelUnusable(said)
-    return ModelUnavailable(said)
+def _why(said: Said, result: JsonObject, words: str) -> Why:
+    """By status and fields, never by `subtype`, which says "success" of a failure. Words count
+    where the program has no field.
+    """
+    status = result.get("api_error_status")
+    if result.get("stop_reason") == "refusal":
+        return Declined()
+    if limit := _limit(said):
+        return limit
+    if result.get("terminal_reason") == "prompt_too_long" or status == 413:
+        return TooLarge()
+    for mark, why in _MARKS:
+        if mark in words:
+            return why
+    if status is None:
+        return Unreachable()
+    return by_status(status, said)
 
 
-_FOR_A_PERSON = ("Not logged in", "Invalid API key", "Failed to authenticate", "Credit balance",
-                 "OAuth", "Usage Policy", "too long")
+def by_status(status: JsonValue, said: Said) -> Why:
+    """What an HTTP status means for a call of claude."""
+    match status:
+        case 401 | 403:
+            return AuthFailed()
+        case 429 | 529 | 503:
+            return Overloaded(_delay(said))
+        case 400 | 404 | 405 | 422:
+            return Broken()
+        case int() if status == 408 or status >= 500:
+            return Unreachable() if status == 408 else Overloaded()
+        case _:
+            return Unknown()
 
 
-def _no_result(said: Said) -> ModelUnavailable | ModelUnusable:
+_MARKS: tuple[tuple[str, Why], ...] = (
+    ("Not logged in", AuthFailed()), ("Invalid API key", AuthFailed()),
+    ("Failed to authenticate", AuthFailed()), ("OAuth", AuthFailed()),
+    ("Credit balance", BudgetStop()), ("Prompt is too long", TooLarge()),
+    ("output token maximum", Truncated()), ("Usage Policy", Declined()),
+    ("issue with the selected model", Broken()), ("API Error: Overloaded", Overloaded()))
+
+
+def _limit(said: Said) -> Limit | None:
+    """A plan's limit; a rejection without a moment is a throttle that passes."""
+    for event in said.of("rate_limit_event"):
+        told = entries(event.get("rate_limit_info"))
+        resets = told.get("resetsAt")
+        if told.get("status") == "rejected" and isinstance(resets, int | float):
+            return Limit(datetime.fromtimestamp(resets, UTC))
+    return None
+
+
+def _delay(said: Said) -> float | None:
+    delays = [delay for event in said.of("system") if event.get("subtype") == "api_retry"
+              and isinstance(delay := event.get("retry_delay_ms"), int | float)]
+    return delays[-1] / 1000 if delays else None
+
+
+def _no_result(said: Said) -> Miss:
     words = said.stderr.strip()[-500:]
-    if any(mark in words for mark in ("unknown option", "not valid JSON", "Input must be provided",
-                                      "native binary not installed")):
-        return ModelUnusable(f"claude: {words}")
-    return ModelUnavailable(f"claude ended with exit {said.result.exit} and no result: {words}")
+    for mark, why in _COMPLAINTS:
+        if mark in words:
+            return Miss(why, words)
+    return said.lost()
+
+
+_COMPLAINTS: tuple[tuple[str, Why], ...] = (
+    ("unknown option", Broken()), ("not valid JSON", Broken()), ("must be a JSON object", Broken()),
+    ("Input must be provided", Broken()), ("requires --verbose", Broken()),
+    ("native binary not installed", Broken()), ("exceeds 10MB", TooLarge()))
+
+
+def login(home: Path) -> bool | None:
+    """Whether the user's own Claude Code looks logged in; None where that can't be told."""
+    place = home / ".claude/.credentials.json"
+    try:
+        return "claudeAiOauth" in json.loads(place.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None

@@ -8,13 +8,39 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from adapters.child import Child, Said, base_environment
-from adapters.dialect import from_ops, ops_schema
-from controller.core.canonical import JsonObject, canonical
-from controller.core.errors import ModelUnavailable, ModelUnusable
+from adapters.child import TOOLS, Child, Said, base_environment
+from adapters.dialect import answered, malformed, ops_schema
+from adapters.status import by_status
+from controller.core.canonical import JsonObject, canonical, entries
+from controller.core.miss import (
+    AuthFailed,
+    Broken,
+    BudgetStop,
+    Declined,
+    Limit,
+    Miss,
+    Overloaded,
+    TimedOut,
+    Timer,
+    TooLarge,
+    Truncated,
+    Unknown,
+    Unreachable,
+    Why,
+)
+from controller.core.ports import Clock
 from controller.core.records import Prompt, Reply, Usage
+
+TRIPWIRE = b"codex_core::tools::router: error=unsupported call"
+"""What it writes when a model calls a tool: it would go on for ever, without an event. A budget of
+its own (`rollout_budget`) would end that as well, but tells the model of it in every prompt.
+"""
+
+STDIN = 1_048_576
+"""Characters that it takes as a prompt, whatever the model's window is."""
 
 _OFF = ("shell_tool", "multi_agent", "goals", "view_image", "image_generation", "apps", "plugins",
         "hooks", "skill_search", "tool_suggest", "unbounded_connection_retries")
@@ -28,8 +54,6 @@ _CONFIG = (
     "skills.include_instructions=false", "tools.experimental_request_user_input.enabled=false",
     'web_search="disabled"', "analytics.enabled=false", "check_for_update_on_startup=false",
     "suppress_unstable_features_warning=true",
-    "features.rollout_budget={enabled=true,limit_tokens=200000,reminder_at_remaining_tokens=[],"
-    "sampling_token_weight=1.0,prefill_token_weight=1.0}",
 )
 
 
@@ -42,31 +66,34 @@ class CodexCli:
     keys: Mapping[str, str]
     home: Path
     path: str
+    clock: Clock
     base_url: str | None = None
-    idle_timeout: float = 180.0
 
     @property
     def name(self) -> str:
         return f"codex_cli:{self.model or 'default'}"
 
-    def propose(self, prompt: Prompt) -> Reply:
+    def propose(self, prompt: Prompt) -> Reply | Miss:
+        if len(prompt.volatile) > STDIN:
+            return Miss(TooLarge(), f"codex takes at most {STDIN} characters")
         schema = self.child.file("schema.json", canonical(ops_schema(prompt.schema)).decode())
         system = self.child.file("system.md", prompt.stable)
         args = [*_FLAGS, "--output-schema", str(schema)]
         args += ["-m", self.model] if self.model else []
-        for setting in (self._provider(), f"model_instructions_file={json.dumps(str(system))}",
-                        *_CONFIG):
+        for setting in (self._provider(), *_CONFIG,
+                        f"model_instructions_file={json.dumps(str(system))}"):
             args += ["-c", setting]
         for feature in _OFF:
             args += ["--disable", feature]
-        return _reply(self.child.call([*args, "-"], self._environment(), prompt.volatile))
+        said = self.child.call([*args, "-"], self._environment(), prompt.volatile)
+        return said.cut() or _answer(said, self.clock)
 
     def _provider(self) -> str:
         login = 'env_key="OPENAI_API_KEY"' if self._key() else "requires_openai_auth=true"
         url = json.dumps(self.base_url or "https://api.openai.com/v1")
         return (f'model_providers.one={{name="one",base_url={url},{login},wire_api="responses",'
                 "request_max_retries=0,stream_max_retries=0,"
-                f"stream_idle_timeout_ms={int(self.idle_timeout * 1000)}}}")
+                f"stream_idle_timeout_ms={int(self.child.clocks.idle * 1000)}}}")
 
     def _environment(self) -> dict[str, str]:
         home = self.child.home
@@ -83,22 +110,23 @@ class CodexCli:
         return self.keys.get("OPENAI_API_KEY")
 
 
-def _reply(said: Said) -> Reply:
-    failed = said.of("turn.failed")
-    if failed:
-        raise _failure(_message(failed[-1]))
-    completed = said.of("turn.completed")
-    if not completed:
-        raise _failure(said.stderr.strip()[-500:] or f"ended with exit {said.result.exit}")
+def _answer(said: Said, clock: Clock) -> Reply | Miss:
+    failed, completed = said.of("turn.failed"), said.of("turn.completed")
+    if failed or not completed:
+        words = _message(failed[-1]) if failed else said.stderr.strip()[-1000:]
+        why = _why(words, clock)
+        return said.lost() if why == Unknown() and not failed else Miss(
+            why, words, billed=bool(failed))
     usage = _usage(completed[-1])
     acted = [kind for kind, _ in _items(said) if kind not in _HARMLESS]
-    if acted or "codex_core::tools::router" in said.stderr:
-        return Reply(b"", usage, f"expected an answer only, got {', '.join(acted) or 'a tool call'}"
-                     "; you have no tools: answer with the JSON object")
+    if acted or TRIPWIRE.decode() in said.stderr:
+        return malformed(f"{TOOLS} (got {', '.join(acted) or 'a call'})", usage)
     answers = [text for kind, text in _items(said) if kind == "agent_message"]
-    if len(answers) != 1:
-        return Reply(b"", usage, f"expected one answer, got {len(answers)}; send one")
-    return from_ops(answers[0].encode("utf-8", "surrogatepass"), usage)
+    if not answers:  # codex drops what a model says when it declines
+        return Miss(Declined(), "codex: the turn ended without an answer", billed=True, usage=usage)
+    if len(answers) > 1:
+        return malformed(f"expected one answer, got {len(answers)}; send one", usage)
+    return answered(answers[0], usage, ops=True)
 
 
 _HARMLESS = ("agent_message", "reasoning", "error")  # an "error" item is a notice
@@ -133,13 +161,71 @@ def _usage(event: JsonObject) -> Usage:
         reasoning=numbers.get("reasoning_output_tokens"))
 
 
-_FOR_A_PERSON = re.compile(
-    r"status 40[134]|refresh token|log out and sign in|upgrade to Plus|Quota exceeded"
-    r"|invalid_json_schema|does not exist or you do not have access|Missing environment variable"
-    r"|status 413|ran out of room|input_too_large|flagged|Error loading config|unexpected argument"
-    r"|unknown (?:field|variant|configuration)")
+_MARKS: tuple[tuple[str, Why], ...] = (
+    (r"Quota exceeded|billing_hard_limit|insufficient_quota", BudgetStop()),
+    (r"status:? 40[13]|refresh token|log out and sign in|upgrade to Plus|ChatGPT plan, upgrade"
+     r"|Missing environment variable|[Nn]ot logged in", AuthFailed()),
+    (r"ran out of room|input_too_large|status:? 413|Input exceeds the maximum length"
+     r"|context_length_exceeded|maximum context length", TooLarge()),
+    (r"invalid_json_schema|does not exist or you do not have access|Error loading config"
+     r"|unexpected argument|unknown (?:field|variant|configuration)|status:? 404"
+     r"|unexpected status 40[0-9]|model_not_found", Broken()),
+    (r"flagged|content_filter|cybersecurity", Declined()),
+    (r"max_output_tokens", Truncated()),
+    (r"idle timeout", TimedOut(Timer.IDLE)),
+    (r"at capacity|high demand|status:? 5\d\d|server_is_overloaded|slow_down", Overloaded()),
+    (r"stream disconnected|Connection failed|error sending request|stream closed|database is locked"
+     r"|sqlite state runtime", Unreachable()),
+)
+"""What codex says, which has no fields of its own for it."""
+
+_USAGE_LIMIT = re.compile(r"usage limit")
+_THROTTLED = re.compile(r"\b429\b|rate limit exceeded|rate_limit_exceeded", re.IGNORECASE)
+_AGAIN_IN = re.compile(r"try again in ([\d.]+) ?(ms|s)\b")
+_AGAIN_AT = re.compile(r"try again at (.+?)\.?$")
 
 
-def _failure(words: str) -> ModelUnavailable | ModelUnusable:
-    said = f"codex: {words}"
-    return ModelUnusable(said) if _FOR_A_PERSON.search(words) else ModelUnavailable(said)
+def _why(words: str, clock: Clock) -> Why:
+    if _USAGE_LIMIT.search(words):
+        return Limit(_moment(words, clock.now()))
+    if passed_on := _passed_on(words):
+        return passed_on
+    for pattern, why in _MARKS:
+        if re.search(pattern, words):
+            return why
+    if _THROTTLED.search(words):
+        again = _AGAIN_IN.search(words)
+        unit = 1000 if again and again[2] == "ms" else 1
+        return Overloaded(float(again[1]) / unit if again else None)
+    return Unknown()
+
+
+def _passed_on(words: str) -> Why | None:
+    """The reason of an error of the API's that codex passes on as it came: a 400, always."""
+    try:
+        body = json.loads(words)
+    except ValueError:
+        return None
+    return by_status(400, str(entries(entries(body).get("error")).get("message")), {}, body)
+
+
+def _moment(words: str, now: datetime) -> datetime | None:
+    """When a plan's limit is over: `6:47 AM` is its next occurrence, since the child's time is UTC.
+
+    >>> _moment("… or try again at 6:47 AM.", datetime(2026, 12, 1, 7, 0, tzinfo=UTC)).isoformat()
+    '2026-12-02T06:47:00+00:00'
+    >>> _moment("try again at Dec 3rd, 2026 7:00 AM.", datetime(2026, 12, 1, tzinfo=UTC)).day
+    3
+    """
+    found = _AGAIN_AT.search(words)
+    written = re.sub(r"(\d)(st|nd|rd|th)\b", r"\1", found[1]) if found else ""
+    for form in ("%I:%M %p", "%b %d, %Y %I:%M %p"):
+        try:
+            told = datetime.strptime(written, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+        if "%Y" in form:
+            return told
+        today = now.replace(hour=told.hour, minute=told.minute, second=0, microsecond=0)
+        return today if today > now else today + timedelta(days=1)
+    return None

@@ -8,6 +8,7 @@ The validator is the controller's in both cases, and always runs.
 """
 
 from controller.core.canonical import JsonObject, JsonValue, canonical
+from controller.core.miss import Malformed, Miss
 from controller.core.pointer import split
 from controller.core.records import Reply, Usage
 from controller.core.rules import definitions, inlined, properties
@@ -34,12 +35,49 @@ _OPS: JsonObject = {
 
 
 def merge_schema(schema: JsonObject) -> JsonObject:
-    """The transition schema without references, choices as anyOf."""
+    """The transition schema without references, choices as anyOf, and without words of our own:
+    Claude drops a schema that has any, and says nothing.
+    """
     whole = inlined(schema, definitions(schema))
     assert isinstance(whole, dict)
     found = _any_of(whole)
     assert isinstance(found, dict)
     return found
+
+
+def grammar_schema(schema: JsonObject) -> JsonObject:
+    """The transition schema as servers can make a grammar of it that keeps to one (llama.cpp).
+
+    A choice between keys beside properties lets them forget the properties, a long maxLength breaks
+    them, and a list of types loses what else is said of the value: left out, or written apart.
+    """
+    found = _plain(merge_schema(schema))
+    assert isinstance(found, dict)
+    return found
+
+
+def _plain(schema: JsonValue) -> JsonValue:
+    if isinstance(schema, list):
+        return [_plain(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept: JsonObject = {}
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            kept[key] = {name: _plain(part) for name, part in value.items()}
+        elif key not in _TOO_MUCH:
+            kept[key] = _plain(value)
+    if "properties" in kept:
+        kept.pop("anyOf", None)
+    kinds = kept.pop("type", None)
+    if isinstance(kinds, list):
+        return {"anyOf": [{**kept, "type": kind} if kind != "null" else {"type": "null"}
+                          for kind in kinds]}
+    return kept if kinds is None else {**kept, "type": kinds}
+
+
+_TOO_MUCH = {"minLength", "maxLength", "maxItems", "minItems", "propertyNames", "pattern",
+             "description", "examples", "default", "title", "maxProperties", "minProperties"}
 
 
 def ops_schema(schema: JsonObject) -> JsonObject:
@@ -55,23 +93,33 @@ def ops_schema(schema: JsonObject) -> JsonObject:
     return strict
 
 
-def from_ops(body: bytes, usage: Usage) -> Reply:
-    """A reply in the ops dialect as one in the merge dialect.
-
-    What is no JSON object is passed on as it came, for the envelope gate to say so.
+def answered(text: str, usage: Usage, *, ops: bool = False) -> Reply | Miss:
+    """What a model wrote, as a reply: one JSON object, which the ops dialect is decoded from. What
+    is none is a miss that says why, with what came.
     """
+    body = text.encode("utf-8", "surrogatepass")
     try:
         document = read_reply(body)
-    except NotJson:
-        return Reply(body, usage)
+        return Reply(_from_ops(document) if ops else body, usage)
+    except NotJson as fault:
+        return malformed(str(fault), usage, body)
+
+
+def malformed(why: str, usage: Usage, body: bytes = b"") -> Miss:
+    """A miss for an answer that came, and is not one transition."""
+    words = body[:500].decode("utf-8", "replace")
+    return Miss(Malformed(why), words, billed=True, usage=usage, body=body[:_KEPT])
+
+
+_KEPT = 64 * 1024  # bytes of an answer that is none
+
+
+def _from_ops(document: JsonObject) -> bytes:
+    """A reply in the ops dialect as one in the merge dialect. Raises NotJson with the place."""
     action, operations = document.get("action"), document.get("state_patch")
     if not isinstance(operations, list):
-        return Reply(body, usage)
-    try:
-        patch = _patch(operations)
-    except NotJson as fault:
-        return Reply(body, usage, fault=str(fault))
-    return Reply(canonical({**document, "state_patch": patch, "action": _present(action)}), usage)
+        return canonical(document)  # the patch gate says what is wrong with it
+    return canonical({**document, "state_patch": _patch(operations), "action": _present(action)})
 
 
 def _patch(operations: list[JsonValue]) -> JsonObject:
@@ -127,7 +175,7 @@ def _any_of(schema: JsonValue) -> JsonValue:
     match schema:
         case dict():
             return {("anyOf" if key == "oneOf" else key): _any_of(value)
-                    for key, value in schema.items()}
+                    for key, value in schema.items() if not key.startswith("x-")}
         case list():
             return [_any_of(item) for item in schema]
         case _:

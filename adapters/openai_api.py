@@ -1,125 +1,292 @@
 """The OpenAI APIs, Responses and Chat Completions, of OpenAI or of any server that speaks them.
 
-Strict structured output asks for the ops dialect; without it the reply is a plain JSON object in
-the merge dialect. The SDK's own retries are off.
+Servers differ in what structure they can be held to. The dialects are tried in order, and what an
+endpoint can do is remembered:
+
+    strict  a strict JSON schema, in the ops dialect         OpenAI
+    object  json_object with a schema beside it              llama.cpp
+    tool    one forced tool call                             vLLM, Ollama
+    plain   nothing but the prompt                           everybody
+
+The SDK's own retries are off. A request that was turned down for its dialect is asked once more in
+the next one: no model has seen it.
 """
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from adapters.bounded_call import within
-from adapters.dialect import from_ops, ops_schema
-from controller.core.errors import ControllerError, ModelUnavailable, ModelUnusable
+from adapters.bounded_call import OutOfTime, within
+from adapters.dialect import answered, grammar_schema, malformed, ops_schema
+from adapters.endpoint import Endpoint
+from adapters.status import by_status
+from controller.core.config import Clocks
+from controller.core.errors import ControllerError
+from controller.core.miss import (
+    Declined,
+    Miss,
+    TimedOut,
+    TooLarge,
+    Truncated,
+    Unknown,
+    Unreachable,
+)
 from controller.core.records import Prompt, Reply, Usage
+
+_UNSUPPORTED = re.compile(r"response_format|json_schema|json_object|text\.format|tool_choice"
+                          r"|\btools?\b|grammar|structured", re.IGNORECASE)
+
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+
+_SLACK = 5.0  # seconds after our own clock at which the client's would run out
+
+_FEWEST = 12  # bytes that a token stands for, at most: a prompt with fewer tokens was cut
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAiApi:
-    """A model over HTTP. `api` is "responses" or "chat"; times in seconds."""
+    """A model over HTTP. `api` is "responses" or "chat"; `dialect` one of `endpoint.DIALECTS`, or
+    "auto". What endpoints can do is remembered in the file `memory`.
+    """
 
     model: str
     key: str
     base_url: str | None = None
     api: str = "responses"
-    strict: bool = True
+    dialect: str = "auto"
     max_output_tokens: int = 8192
-    total_timeout: float = 600.0
-    idle_timeout: float = 180.0
+    clocks: Clocks = field(default_factory=Clocks)
+    thinking: bool = True
+    memory: Path | None = None
 
     @property
     def name(self) -> str:
         return f"openai_api:{self.model}"
 
-    def propose(self, prompt: Prompt) -> Reply:
+    def propose(self, prompt: Prompt) -> Reply | Miss:
+        endpoint = Endpoint(self.memory, f"{self.base_url} {self.api} {self.model}",
+                            None if self.dialect == "auto" else self.dialect)
+        while True:
+            said = self._asked(prompt, endpoint)
+            if isinstance(said, _Unsupported):
+                if endpoint.lower():
+                    continue
+                return said.miss
+            if isinstance(said, _Thoughts):
+                endpoint.quieten()  # the next call is asked not to think
+                return said.miss
+            return said
+
+    def _asked(self, prompt: Prompt,
+               endpoint: Endpoint) -> "Reply | Miss | _Unsupported | _Thoughts":
         import openai
 
+        client = openai.OpenAI(api_key=self.key, base_url=self.base_url, max_retries=0,
+                               timeout=self.clocks.total + _SLACK)
         try:
-            return within(self.total_timeout, lambda: self._call(prompt))
-        except ControllerError:  # ours, and a lost lease
+            with client:
+                # Whole answers are asked for, so nothing comes before all of it does.
+                return within(replace(self.clocks, first=self.clocks.total + _SLACK),
+                              lambda _: self._call(client, prompt, endpoint), client.close)
+        except ControllerError:  # a lost lease
             raise
+        except OutOfTime as out:
+            return Miss(TimedOut(out.timer), f"openai: no whole answer ({out.timer.value})",
+                        billed=True)
         except openai.APIStatusError as fault:
-            raise _failure(fault.status_code, fault.message, fault.code) from fault
-        except Exception as fault:  # the SDK lets httpx's and json's errors through
-            where = self.base_url or "its own address"
-            raise ModelUnavailable(f"openai at {where}: {type(fault).__name__}: {fault}"
-                                   ) from fault
+            return self._turned_down(fault, endpoint)
+        except Exception as fault:  # noqa: BLE001  (the SDK lets httpx's and json's errors through)
+            return Miss(Unreachable(), f"{type(fault).__name__}: {fault} "
+                        f"({self.base_url or 'openai'})", billed=True)
 
-    def _call(self, prompt: Prompt) -> Reply:
-        import openai
+    def _turned_down(self, fault: Any, endpoint: Endpoint) -> "Miss | _Unsupported":
+        """A status that is an answer about our request, or about the dialect it was made in."""
+        miss = Miss(by_status(fault.status_code, f"{fault.code or ''} {fault.message}",
+                              fault.response.headers, fault.body),
+                    f"{fault.status_code}: {fault.message}")
+        about = (fault.status_code in (400, 404, 422, 500, 501)
+                 and _UNSUPPORTED.search(str(fault.message)) and not isinstance(miss.why, TooLarge))
+        return _Unsupported(miss) if about and endpoint.dialect != "plain" else miss
 
-        with openai.OpenAI(api_key=self.key, base_url=self.base_url, max_retries=0,
-                           timeout=self.idle_timeout) as client:
-            if self.api == "chat":
-                return self._decoded(*_chat(client.chat.completions.create(**self._chat(prompt))))
-            return self._decoded(*_responses(client.responses.create(**self._responses(prompt))))
+    def _call(self, client: Any, prompt: Prompt,
+              endpoint: Endpoint) -> "Reply | Miss | _Thoughts":
+        quiet = endpoint.quiet or not self.thinking
+        if self.api == "chat":
+            raw = client.chat.completions.create(**_CHAT[endpoint.dialect](prompt),
+                                                 **self._messages(prompt, quiet=quiet))
+            said = _of_chat(raw)
+        else:
+            raw = client.responses.create(**_RESPONSES[endpoint.dialect](prompt),
+                                          **self._input(prompt, quiet=quiet))
+            said = _of_responses(raw)
+        if isinstance(said, Miss):
+            return said
+        if self._cut(prompt, said.usage):
+            return Miss(TooLarge(), f"the server has read {said.usage.input} tokens of "
+                        f"{len(prompt.text.encode())} bytes: it drops the front of what is longer "
+                        "than its context", billed=True, usage=said.usage)
+        found = answered(said.text, said.usage, ops=endpoint.dialect == "strict")
+        return _Thoughts(found) if isinstance(found, Miss) and said.thought else found
 
-    def _decoded(self, text: str, usage: Usage, fault: str | None) -> Reply:
-        body = text.encode("utf-8", "surrogatepass")
-        if fault is not None:
-            return Reply(body, usage, fault)
-        return from_ops(body, usage) if self.strict else Reply(body, usage)
+    def _cut(self, prompt: Prompt, usage: Usage) -> bool:
+        """Whether a server of one's own has read less than it was sent."""
+        read = (usage.input or 0) + (usage.cache_read or 0)
+        return bool(self.base_url and read and read * _FEWEST < len(prompt.text.encode()))
 
-    def _responses(self, prompt: Prompt) -> dict[str, Any]:  # Any: arguments of the SDK's method
-        form = {"type": "json_schema", "name": "transition", "strict": True,
-                "schema": ops_schema(prompt.schema)} if self.strict else {"type": "json_object"}
-        return {"model": self.model, "instructions": prompt.stable, "input": prompt.volatile,
-                "store": False, "max_output_tokens": self.max_output_tokens,
-                "text": {"format": form}}
-
-    def _chat(self, prompt: Prompt) -> dict[str, Any]:  # Any: arguments of the SDK's method
-        form = {"type": "json_schema", "json_schema": {
-            "name": "transition", "strict": True, "schema": ops_schema(prompt.schema),
-        }} if self.strict else {"type": "json_object"}
-        return {"model": self.model, "max_completion_tokens": self.max_output_tokens,
+    def _messages(self, prompt: Prompt, *, quiet: bool) -> dict[str, Any]:  # Any: of the SDK's
+        whole = self._local
+        return {"model": self.model,
+                ("max_tokens" if whole else "max_completion_tokens"): self.max_output_tokens,
                 "messages": [{"role": "system", "content": prompt.stable},
                              {"role": "user", "content": prompt.volatile}],
-                "response_format": form}
+                **self._quiet(quiet=quiet)}
+
+    def _input(self, prompt: Prompt, *, quiet: bool) -> dict[str, Any]:  # Any: of the SDK's
+        return {"model": self.model, "instructions": prompt.stable, "input": prompt.volatile,
+                "store": False, "max_output_tokens": self.max_output_tokens,
+                **self._quiet(quiet=quiet)}
+
+    def _quiet(self, *, quiet: bool) -> dict[str, Any]:
+        """No thinking: in the words of OpenAI, or of those who serve chat templates."""
+        if not quiet:
+            return {}
+        if not self._local:
+            return ({"reasoning_effort": "minimal"} if self.api == "chat"
+                    else {"reasoning": {"effort": "minimal"}})
+        return {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}
+
+    @property
+    def _local(self) -> bool:
+        """Whether it is somebody else's server."""
+        return bool(self.base_url) and not (
+            urlsplit(self.base_url or "").hostname or "").endswith("openai.com")
 
 
-def _responses(response: Any) -> tuple[str, Usage, str | None]:
+@dataclass(frozen=True, slots=True)
+class _Unsupported:
+    """The endpoint can't be held to structure in this dialect."""
+
+    miss: Miss
+
+
+@dataclass(frozen=True, slots=True)
+class _Thoughts:
+    """Nothing came but thoughts."""
+
+    miss: Miss
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a model wrote; `thought`: as thoughts only, beside an empty answer."""
+
+    text: str
+    usage: Usage
+    thought: bool = False
+
+
+def _named(schema: object, *, strict: bool = True) -> dict[str, object]:
+    return {"name": "transition", "strict": strict, "schema": schema}
+
+
+def _function(prompt: Prompt) -> dict[str, object]:
+    return {"name": "transition", "description": "Answer with the transition.",
+            "parameters": grammar_schema(prompt.schema)}
+
+
+_Ask = Callable[[Prompt], dict[str, Any]]  # Any: arguments of the SDK's method
+
+_CHAT: Mapping[str, _Ask] = {
+    "strict": lambda prompt: {"response_format": {
+        "type": "json_schema", "json_schema": _named(ops_schema(prompt.schema))}},
+    "object": lambda prompt: {"response_format": {
+        "type": "json_object", "schema": grammar_schema(prompt.schema)}},
+    "tool": lambda prompt: {
+        "tools": [{"type": "function", "function": _function(prompt)}],
+        "tool_choice": {"type": "function", "function": {"name": "transition"}}},
+    "plain": lambda _: {},
+}
+
+_RESPONSES: Mapping[str, _Ask] = {
+    "strict": lambda prompt: {"text": {"format": {
+        "type": "json_schema", **_named(ops_schema(prompt.schema))}}},
+    "object": lambda _: {"text": {"format": {"type": "json_object"}}},
+    "tool": lambda prompt: {
+        "tools": [{"type": "function", "strict": False, **_function(prompt)}],
+        "tool_choice": {"type": "function", "name": "transition"}},
+    "plain": lambda _: {},
+}
+
+
+def _of_responses(response: Any) -> _Said | Miss:
     if isinstance(response, str) or getattr(response, "status", None) is None:
-        raise ModelUnavailable("openai: the server answered with something else than a response")
-    details = response.incomplete_details
-    fault = None
+        return Miss(Unreachable(), f"no response, but {str(response)[:200]!r}", billed=True)
+    usage = _counted(response.usage, "input", "output")
+    items = [item for item in response.output or () if item.type != "reasoning"]
+    parts = [part for item in items if item.type == "message" for part in item.content]
     if response.status == "incomplete":
-        fault = f"your answer was cut off ({details.reason if details else 'no reason'}); send less"
-    elif response.status != "completed":
-        raise ModelUnavailable(f"openai: the response is {response.status}: {response.error}")
-    refusals = [part.refusal for item in response.output if item.type == "message"
-                for part in item.content if part.type == "refusal"]
-    if refusals:
-        fault = "you declined to answer; answer with the JSON object"
-    usage = response.usage
-    return response.output_text, _counted(
-        getattr(usage, "input_tokens", None), getattr(usage, "output_tokens", None),
-        getattr(usage, "input_tokens_details", None),
-        getattr(usage, "output_tokens_details", None)), fault
+        reason = getattr(response.incomplete_details, "reason", None)
+        why = Declined() if reason == "content_filter" else Truncated()
+        return Miss(why, str(reason), billed=True, usage=usage)
+    if response.status != "completed":
+        error = response.error
+        code = getattr(error, "code", "") or ""
+        return Miss(by_status(200, code, {}, None) if error else Unknown(),
+                    f"{response.status}: {getattr(error, 'message', '')}", billed=True, usage=usage)
+    declined = [part.refusal for part in parts if part.type == "refusal"]
+    if declined:
+        return Miss(Declined(), str(declined[0])[:500], billed=True, usage=usage)
+    calls = [(item.name, item.arguments) for item in items if item.type == "function_call"]
+    texts = ["".join(part.text for part in item.content)
+             for item in items if item.type == "message"]
+    return _only(calls, texts, usage, "")
 
 
-def _chat(completion: Any) -> tuple[str, Usage, str | None]:
+def _of_chat(completion: Any) -> _Said | Miss:
     if isinstance(completion, str) or not getattr(completion, "choices", None):
-        raise ModelUnavailable("openai: the server answered with something else than a completion")
+        said = getattr(completion, "error", None) or completion
+        return Miss(Unreachable(), f"no completion, but {str(said)[:200]!r}", billed=True)
     choice = completion.choices[0]
-    fault = {"stop": None, "length": "your answer was cut off: it is too long; send a shorter one",
-             }.get(choice.finish_reason, "your answer did not end as an answer; send it again")
-    if choice.message.refusal:
-        fault = "you declined to answer; answer with the JSON object"
-    usage = completion.usage
-    return choice.message.content or "", _counted(
-        getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None),
-        getattr(usage, "prompt_tokens_details", None),
-        getattr(usage, "completion_tokens_details", None)), fault
+    message, usage = choice.message, _counted(completion.usage, "prompt", "completion")
+    text = message.content or ""
+    if choice.finish_reason == "length":
+        return Miss(Truncated(), text[:500], billed=True, usage=usage, body=text.encode(
+            "utf-8", "surrogatepass"))
+    if message.refusal or choice.finish_reason == "content_filter":
+        return Miss(Declined(), str(message.refusal or "content filter")[:500], billed=True,
+                    usage=usage)
+    if choice.finish_reason is None:
+        return Miss(Unreachable(), "the answer did not end", billed=True, usage=usage)
+    calls = [(call.function.name, call.function.arguments) for call in message.tool_calls or ()]
+    found = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
+    thoughts = found if isinstance(found, str) else ""
+    return _only(calls, [text] if text else [], usage, thoughts)
 
 
-def _counted(taken: int | None, given: int | None, of_taken: object, of_given: object) -> Usage:
+def _only(calls: list[tuple[str, str]], texts: list[str], usage: Usage,
+          thoughts: str) -> _Said | Miss:
+    """The one answer among calls of our tool and texts; thoughts where there is nothing else."""
+    others = [name for name, _ in calls if name != "transition"]
+    if others:
+        return malformed(f"expected an answer only, got the tool call {others[0][:80]}; you have no"
+                         " tools: answer with the JSON object", usage)
+    found = [arguments for _, arguments in calls] or [
+        bare for text in texts if (bare := _THOUGHT.sub("", text, count=1)).strip()]
+    if len(found) > 1:
+        return malformed(f"expected one answer, got {len(found)}; send one", usage)
+    if found:
+        return _Said(found[0], usage)
+    return _Said(thoughts, usage, thought=bool(thoughts))
+
+
+def _counted(usage: Any, taken: str, given: str) -> Usage:
     """Usage as far as a server tells it: many leave out the details, some leave out all of it."""
-    cached: int | None = getattr(of_taken, "cached_tokens", None)
-    return Usage(input=None if taken is None else taken - (cached or 0), cache_read=cached,
-                 output=given, reasoning=getattr(of_given, "reasoning_tokens", None))
+    read = getattr(usage, f"{taken}_tokens", None)
+    cached = getattr(getattr(usage, f"{taken}_tokens_details", None), "cached_tokens", None)
+    reasoning = getattr(getattr(usage, f"{given}_tokens_details", None), "reasoning_tokens", None)
+    return Usage(input=None if read is None else read - (cached or 0), cache_read=cached,
+                 output=getattr(usage, f"{given}_tokens", None), reasoning=reasoning)
 
-
-def _failure(status: int, words: str, code: str | None) -> ModelUnavailable | ModelUnusable:
-    said = f"openai: {status}: {words}"
-    for_a_person = code in ("insufficient_quota", "billing_hard_limit_reached") or (
-        400 <= status < 500 and status not in (408, 409, 429))
-    return ModelUnusable(said) if for_a_person else ModelUnavailable(said)

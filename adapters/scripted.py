@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from controller.core.canonical import JsonObject, canonical
-from controller.core.errors import ModelUnusable, SetupError
+from controller.core.errors import SetupError
+from controller.core.miss import Broken, Miss
 from controller.core.ports import Model
 from controller.core.records import Prompt, Reply, Usage
 
@@ -33,11 +34,11 @@ class Scripted:
         for number, line in enumerate(lines, 1):
             _reply(self.cassette, number, line)
 
-    def propose(self, prompt: Prompt) -> Reply:
+    def propose(self, prompt: Prompt) -> Reply | Miss:
         lines = _read(self.cassette)
         if prompt.step >= len(lines):
-            raise ModelUnusable(f"{self.cassette} has {len(lines)} replies; step "
-                                f"{prompt.step + 1} needs another")
+            return Miss(Broken(), f"{self.cassette} has {len(lines)} replies; step "
+                        f"{prompt.step + 1} needs another")
         return _reply(self.cassette, prompt.step + 1, lines[prompt.step])
 
 
@@ -52,8 +53,10 @@ class Recording:
     def name(self) -> str:
         return self.model.name
 
-    def propose(self, prompt: Prompt) -> Reply:
+    def propose(self, prompt: Prompt) -> Reply | Miss:
         reply = self.model.propose(prompt)
+        if isinstance(reply, Miss):
+            return reply
         line: JsonObject = {"raw": reply.body.decode("utf-8", "replace"),
                             "usage": asdict(reply.usage)}
         kept = _lines(self.cassette)[:prompt.step] if self.cassette.exists() else []

@@ -30,6 +30,11 @@ def skill(name: str) -> str:
     return text(f"skills/{name}/skill-spec.md")
 
 
+def prices() -> Document:
+    """The list prices of models, with the day they are of and where they are from."""
+    return _json("prices.json")
+
+
 def text(path: str) -> str:
     """A file of this package, by its path in it. Raises FileNotFoundError."""
     from importlib.resources import files

@@ -4,23 +4,29 @@ They have been checked against the schemas in `contracts/schemas/`, so what is h
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 from typing import Any, cast
 
 import contracts
 from controller.core.canonical import JsonObject, JsonValue, digest, entries, members, texts
 from controller.core.config import (
+    FIRST_MODEL,
     Approvals,
     Config,
     DriftConfig,
     ForgeConfig,
     Limits,
     ModelConfig,
+    Price,
+    Retry,
+    Routing,
 )
 from controller.core.delivery import COMMENT, DELIVERY, PULL_REQUEST
 from controller.core.errors import SetupError
 from controller.core.governed import seconds
 from controller.core.parse import command
+from controller.core.pointer import nearest
 from controller.core.policy import (
     Environment,
     External,
@@ -31,6 +37,7 @@ from controller.core.policy import (
     Setup,
 )
 from controller.core.prompt import CONTRACT_LIMIT, SKILL_LIMIT, stable
+from controller.core.routing import IMPLEMENT, PLAN, REPAIR
 from controller.core.rules import Rules, transition_schema
 from controller.core.terms import contract_of
 
@@ -57,7 +64,8 @@ def of_documents(documents: JsonObject) -> Project:
         _policy(_object(documents["policy"]), _named_by_checks(documents)), config.limits,
         config.approvals, _object(documents["contract"]),
         digest([documents["contract"], documents["policy"]]), forge=config.forge,
-        drift=config.drift)
+        drift=config.drift, models=config.models, routing=config.routing, retry=config.retry,
+        prices=config.prices)
     _check_sizes(rules)
     return Project(rules, config, documents)
 
@@ -155,12 +163,61 @@ def _reach(item: JsonObject) -> Reach:
 def _config(document: JsonObject) -> Config:
     rest = {key: value for key, value in document.items()
             if key in ("domain", "skill", "test_command", "issue_file")}
+    others = entries(document.get("models"))
+    first: JsonObject = {FIRST_MODEL: document.get("model")}
+    named = others if others and "model" not in document else first | others
+    models = {name: _model(item) for name, item in named.items()}
     return Config(
-        model=ModelConfig(**_arguments(document.get("model"))),
-        limits=Limits(**_arguments(document.get("limits"))),
+        models=models, routing=_routing(entries(document.get("routing")), tuple(models)),
+        retry=_retry(entries(document.get("retry"))),
+        prices={name: _price(entries(item))
+                for name, item in entries(document.get("prices")).items()},
+        limits=_limits(entries(document.get("limits"))),
         approvals=_approvals(entries(document.get("approvals"))),
         forge=ForgeConfig(**_arguments(document["forge"])) if "forge" in document else None,
         drift=DriftConfig(**_arguments(document.get("drift"))), **_arguments(rest))
+
+
+def _model(document: JsonValue) -> ModelConfig:
+    given = _arguments(document)
+    for name in ("command", "variables"):
+        if name in given:
+            given[name] = tuple(given[name])
+    return ModelConfig(**given)
+
+
+def _limits(document: JsonObject) -> Limits:
+    given = _arguments(document)
+    if "until" in given:
+        given["until"] = datetime.fromisoformat(given["until"])
+    return Limits(**given)
+
+
+def _routing(document: JsonObject, models: tuple[str, ...]) -> Routing:
+    """Who is asked, in which order. Raises SetupError for a name that no model has."""
+    lists = {key: texts(document[key]) for key in ("order", *_PHASES) if key in document}
+    for key, names in lists.items():
+        for name in names:
+            if name not in models:
+                raise SetupError(f".agent-contract/config.yaml: /routing/{key}: no model "
+                                 f"{name!r}{nearest(name, models)}; there are: {', '.join(models)}")
+    rest = {key: value for key, value in document.items() if key not in lists}
+    return Routing(order=lists.get("order", models), phases={
+        phase: names for phase, names in lists.items() if phase in _PHASES}, **_arguments(rest))
+
+
+_PHASES = (PLAN, IMPLEMENT, REPAIR)
+
+
+def _retry(document: JsonObject) -> Retry:
+    return Retry(**_arguments({name: seconds(value) if isinstance(value, str) else value
+                               for name, value in document.items()}))
+
+
+def _price(document: JsonObject) -> Price:
+    given = _arguments(document)
+    return Price(given["input"], given["output"], given.get("cache_read", given["input"]),
+                 given.get("cache_write", given["input"]))
 
 
 def _approvals(document: JsonObject) -> Approvals:
@@ -171,7 +228,7 @@ def _approvals(document: JsonObject) -> Approvals:
 
 def _arguments(value: JsonValue) -> dict[str, Any]:
     """Keyword arguments; their names and types are as the schema has them."""
-    return cast("dict[str, Any]", entries(value))
+    return cast("dict[str, Any]", dict(entries(value)))
 
 
 def _object(value: JsonValue) -> JsonObject:

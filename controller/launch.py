@@ -2,15 +2,16 @@
 that is only planned judges a proposal, and writes nothing.
 """
 
+from controller.asking import once
 from controller.core.errors import Refused, SetupError
 from controller.core.head import Head
 from controller.core.opening import first_observation, first_state
 from controller.core.projection import adopt
-from controller.core.prompt import render
 from controller.core.records import Call, Finding
 from controller.core.review import reviewed
 from controller.core.verdict import Verdict
-from controller.loop import Controller, judge
+from controller.loop import judge
+from controller.parts import Controller
 
 
 def launch(ctl: Controller, test_command: str | None = None) -> Head:
@@ -37,8 +38,7 @@ def plan(ctl: Controller, head: Head) -> tuple[Call, tuple[Verdict, ...]]:
     """One fresh model call for `head` and what the gates say of it. Nothing is done or written."""
     facts, heard = ctl.authority.observe(head), ctl.store.inbox.messages(head.run, head.heard)
     shown = reviewed(adopt(head, facts, heard), facts, ctl.rules)
-    prompt = render(ctl.rules, shown)
-    call = Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
+    call = once(ctl, shown)
     try:
         return call, judge(ctl, call, shown, ctl.authority.observe(shown))[1]
     except Refused as refusal:

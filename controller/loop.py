@@ -3,45 +3,28 @@
 observe → render → propose → admit → begin → perform → attest → settle → commit
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 
+from controller.asking import POLL, ask, resting
 from controller.core import drift
 from controller.core.action import EffectClass
 from controller.core.aim import Aim, aim
 from controller.core.approval import bound, differs
 from controller.core.budget import exhausted, may_go_on
 from controller.core.canonical import JsonObject
-from controller.core.errors import MachineFault, ModelError, Refused, WorldError
+from controller.core.errors import MachineFault, Refused, WorldError
 from controller.core.facts import Facts
 from controller.core.gates import admit
-from controller.core.head import Head, Launch, Lease, Stop, Wish
+from controller.core.head import Head, Lease, Stop, Wish
 from controller.core.parse import parse
-from controller.core.ports import Authority, Clock, Executor, Mailbox, Model, Store
 from controller.core.projection import adopt
-from controller.core.prompt import render
 from controller.core.question import CROWDED, asked, crowded, readdressed
 from controller.core.records import Call, Candidate, Effect, Outcome, Status, Transition
 from controller.core.review import reviewed
-from controller.core.rules import Rules
 from controller.core.settle import desired, settle, undoes
+from controller.core.turns import after_refusal
 from controller.core.verdict import Decision, Objection, Verdict, judged, worst
-
-POLL = 5.0
-"""Seconds between two looks for the answer of a person."""
-
-
-@dataclass(frozen=True, slots=True)
-class Controller:
-    """One run with everything it needs from the world."""
-
-    launch: Launch
-    rules: Rules
-    model: Model
-    authority: Authority
-    executor: Executor
-    store: Store
-    clock: Clock
-    mailbox: Mailbox
+from controller.parts import Controller
 
 
 def run(ctl: Controller, lease: Lease, steps: int | None = None) -> Head:
@@ -73,8 +56,9 @@ def step(ctl: Controller, lease: Lease) -> Head:
     """
     ctl.mailbox.collect(lease.run)
     head = ctl.store.inbox.attend(lease, ctl.clock.now())
-    if head.stopped:
-        return head
+    rested = head if head.stopped else resting(ctl, lease, head)
+    if rested:
+        return rested
     granted = ctl.store.inbox.granted(lease.run)
     facts = ctl.authority.observe(head)
     due = _due(ctl, head, facts)
@@ -82,16 +66,22 @@ def step(ctl: Controller, lease: Lease) -> Head:
         return own(ctl, lease, adopt(head, facts, ()), facts, due)
     heard = () if granted else ctl.store.inbox.messages(head.run, head.heard)
     shown = reviewed(adopt(head, facts, heard), facts, ctl.rules)
-    call = readdressed(granted, shown) if granted else _propose(ctl, lease, shown)
+    call = readdressed(granted, shown) if granted else ask(ctl, lease, shown)
+    return call if isinstance(call, Head) else act(ctl, lease, shown, call)
+
+
+def act(ctl: Controller, lease: Lease, shown: Head, call: Call) -> Head:
+    """Judge what a call asks for, do it, and commit what came of it."""
     facts = ctl.authority.observe(shown)  # the world may have moved while the model thought
     try:
         candidate, verdicts = judge(ctl, call, shown, facts)
     except Refused as refusal:
-        return ctl.store.refuse(lease, shown, refusal.verdicts, call, ctl.clock.now())
+        return _refused(ctl, lease, shown, refusal.verdicts, call)
     stale = differs(call.bound, bound(candidate, facts, ctl.rules)) if call.bound else "not asked"
     if worst(verdicts) is Decision.CONFIRM and stale:
         if crowded(shown):
             full = judged("intent", [Objection("/action", CROWDED)])
+            # It is no sign of standing still: people are asleep.
             return ctl.store.refuse(lease, shown, (*verdicts, full), call, ctl.clock.now())
         question = asked(candidate, verdicts, facts, ctl.rules,
                          ctl.executor.set_aside(candidate), stale if call.grant else "")
@@ -103,9 +93,9 @@ def step(ctl: Controller, lease: Lease) -> Head:
 
 def wanted(ctl: Controller, lease: Lease) -> bool:
     """Whether the user wants the run to go on now; a pause of his is waited for."""
-    while ctl.store.inbox.wish(lease.run) is Wish.PAUSE:
+    while ctl.store.inbox.wish(lease.run) is Wish.PAUSE and not ctl.ending():
         ctl.clock.sleep(POLL)
-    return ctl.store.inbox.wish(lease.run) is not Wish.STOP
+    return not ctl.ending() and ctl.store.inbox.wish(lease.run) is not Wish.STOP
 
 
 def judge(ctl: Controller, call: Call, shown: Head,
@@ -122,7 +112,7 @@ def judge(ctl: Controller, call: Call, shown: Head,
 
 def recover(ctl: Controller, lease: Lease) -> Head:
     """Conclude the effect a dead process left open, and let a run that stood still go on."""
-    head = ctl.store.head(lease.run)
+    head = ctl.store.again(lease, ctl.clock.now())
     if head.stopped and head.stopped.why is Stop.MOVED:
         return head  # whatever is open is concluded where the run goes on
     effect = ctl.store.open_effect(lease.run)
@@ -180,13 +170,10 @@ def _aim(ctl: Controller, candidate: Candidate, facts: Facts) -> Aim:
     return aim(candidate.transition.action, facts.source, ctl.rules.policy)
 
 
-def _propose(ctl: Controller, lease: Lease, shown: Head) -> Call:
-    prompt = render(ctl.rules, shown)
-    try:
-        return Call(prompt, ctl.model.propose(prompt), ctl.clock.now())
-    except ModelError as fault:
-        ctl.store.miss(lease, str(fault), ctl.clock.now())
-        raise
+def _refused(ctl: Controller, lease: Lease, shown: Head, verdicts: tuple[Verdict, ...],
+             call: Call) -> Head:
+    turns = after_refusal(shown, verdicts, ctl.rules)
+    return ctl.store.refuse(lease, replace(shown, turns=turns), verdicts, call, ctl.clock.now())
 
 
 def _due(ctl: Controller, head: Head, facts: Facts) -> JsonObject | None:
@@ -212,7 +199,7 @@ def _answered(ctl: Controller, lease: Lease, head: Head) -> Head:
     while head.stopped and head.stopped.why is Stop.WAITING:
         ctl.mailbox.collect(lease.run)
         head = ctl.store.head(lease.run)
-        if ((ctl.clock.now() - since).total_seconds() >= seconds
+        if ((ctl.clock.now() - since).total_seconds() >= seconds or ctl.ending()
                 or ctl.store.inbox.wish(lease.run) is Wish.STOP):
             break
         ctl.clock.sleep(POLL)

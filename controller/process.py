@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -67,9 +67,11 @@ class Ended(Enum):
 
     EXITED = "exited"
     TIMED_OUT = "timed out"
+    UNSPOKEN = "did not begin to answer"
     SILENT = "said nothing for too long"
     FLOODED = "said too much"
     ASKED = "waited for a person"
+    TRIPPED = "did what it was not to do"
     NOT_STARTED = "could not be started"
 
 
@@ -80,6 +82,9 @@ class Job:
     `mark` goes into its environment, and so into that of everything it starts: whoever comes after
     us finds them all by it, even what was started in the instant before we died. It has the file
     descriptors `inherited`; `gone` comes back when nothing is left that its group does not hold.
+
+    Silence counts once `spoken` stands in its output; until then `first` seconds do. It is ended as
+    soon as `tripwire` stands in it.
 
     `asks` says of the end of its output, when it is silent, what it waits for from a person, if it
     does. `tty`: it gets a terminal, and its first program must take it over (setsid --ctty).
@@ -92,7 +97,10 @@ class Job:
     stderr: Path | None = None
     stdin: Path | None = None
     timeout: float = 300.0
+    first: float | None = None
+    spoken: bytes = b""
     silence: float | None = None
+    tripwire: bytes = b""
     size: int | None = None
     mark: str = ""
     inherited: Sequence[int] = ()
@@ -157,6 +165,37 @@ def supervise(job: Job) -> Result:
     return Result(ended, child.returncode, time.monotonic() - started, why)
 
 
+@dataclass(frozen=True, slots=True)
+class Detached:
+    """A process that goes on when we are gone."""
+
+    child: subprocess.Popen[bytes]
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self.child.pid
+
+    def ended_within(self, seconds: float) -> int | None:
+        """The exit code, when it ends within so many seconds."""
+        return self.child.wait() if _over(self.child, seconds) else None
+
+
+def detached(argv: Sequence[str], cwd: Path, env: Mapping[str, str], log: Path) -> Detached:
+    """Start a process in a session of its own, without input, that writes into `log`.
+
+    Raises WorldError when it can't be started.
+    """
+    try:
+        with log.open("ab") as output:
+            child = subprocess.Popen(argv, cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL,
+                                     stdout=output, stderr=subprocess.STDOUT,
+                                     start_new_session=True)
+    except OSError as fault:
+        raise WorldError(f"can't run {argv[0]}: {_why(fault)}") from fault
+    return Detached(child)
+
+
 def _why(fault: OSError | ValueError) -> str:
     return (fault.strerror if isinstance(fault, OSError) else None) or str(fault)
 
@@ -181,22 +220,82 @@ def _spawn(job: Job, stack: ExitStack) -> subprocess.Popen[bytes]:
 
 
 def _watch(child: subprocess.Popen[bytes], job: Job, started: float) -> tuple[Ended, str]:
-    patience = _PATIENCE if job.tty else _DOUBT
-    size, heard, asked = 0, started, started + patience
+    watch = _Watch(job, started, started, started + _patience(job), _Sought(job, job.spoken),
+                   _Sought(job, job.tripwire))
     while not _over(child, _LOOK):
-        now, grown = time.monotonic(), _size(job)
-        if grown != size:
-            size, heard, asked = grown, now, now + patience
-        if now - started > job.timeout:
-            return Ended.TIMED_OUT, ""
-        if job.silence and now - heard > job.silence:
-            return Ended.SILENT, ""
-        if job.size and size > job.size:
-            return Ended.FLOODED, ""
-        if asked < now and (why := job.asks(_tail(job))):
+        now = time.monotonic()
+        if found := watch.clocks(now) or watch.words():
+            return found, ""
+        if why := watch.asks(now):
             return Ended.ASKED, why
-        asked = now + patience if asked < now else asked
     return (Ended.FLOODED if job.size and _size(job) > job.size else Ended.EXITED), ""
+
+
+def _patience(job: Job) -> float:
+    return _PATIENCE if job.tty else _DOUBT
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What is looked at while a child goes on."""
+
+    job: Job
+    started: float
+    heard: float  # when its output has grown last
+    asked: float  # when it is looked at next for a question
+    spoken: "_Sought"
+    tripped: "_Sought"
+    size: int = 0
+
+    def clocks(self, now: float) -> Ended | None:
+        """The clock that has run out, or the size that is passed."""
+        job, grown = self.job, _size(self.job)
+        if grown != self.size:
+            self.size, self.heard, self.asked = grown, now, now + _patience(job)
+        if now - self.started > job.timeout:
+            return Ended.TIMED_OUT
+        if job.spoken and not self.spoken.found():
+            late = job.first and now - self.started > job.first
+            return Ended.UNSPOKEN if late else None
+        if job.silence and now - self.heard > job.silence:
+            return Ended.SILENT
+        return Ended.FLOODED if job.size and self.size > job.size else None
+
+    def words(self) -> Ended | None:
+        """Whether it says that it did what it was not to do."""
+        return Ended.TRIPPED if self.job.tripwire and self.tripped.found() else None
+
+    def asks(self, now: float) -> str:
+        """What it waits for from a person, when it is silent for a while."""
+        if now <= self.asked:
+            return ""
+        self.asked = now + _patience(self.job)
+        return self.job.asks(_tail(self.job))
+
+
+@dataclass(slots=True)
+class _Sought:
+    """Words that are looked for in what a child has written, each byte once."""
+
+    job: Job
+    words: bytes
+    seen: bool = False
+    read: dict[Path, int] = field(default_factory=dict)
+
+    def found(self) -> bool:
+        """Whether they stand there by now."""
+        written = filter(None, (self.job.stdout, self.job.stderr))
+        self.seen = self.seen or any(map(self._in, written))
+        return self.seen
+
+    def _in(self, path: Path) -> bool:
+        if not path.exists():
+            return False
+        with path.open("rb") as file:
+            file.seek(max(0, self.read.get(path, 0) - len(self.words)))
+            new = file.read()
+            self.read[path] = file.tell()
+        return self.words in new
 
 
 def _tail(job: Job) -> bytes:

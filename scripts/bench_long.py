@@ -23,7 +23,7 @@ from pathlib import Path
 from controller.cli.house import House
 from controller.cli.place import Place, new_launch, open_place
 from controller.cli.tidy import Tidy
-from controller.cli.wiring import build, build_model, held, journal
+from controller.cli.wiring import build, build_models, held, journal
 from controller.core.head import Launch
 from controller.documents import of_documents
 from controller.launch import launch
@@ -121,13 +121,13 @@ def go(place: Place, fixed: Launch, steps: int, *, new: bool = False,
         sizes.append(bytes_of(place))
 
     store = journal(place, written, tidy.written)
-    model = build_model(place, fixed, of_documents(fixed.documents).config.model)
+    models = build_models(place, fixed, of_documents(fixed.documents).config)
     if new:
-        launch(build(place, fixed, model, store, NO_COMMANDS))
+        launch(build(place, fixed, models, store, NO_COMMANDS))
     with held(place, fixed.run, store) as lease:
         tidy.snapshots = House(place, fixed).worktree(lease.worktree)
         stamps[:] = [time.perf_counter()]
-        run(build(place, fixed, model, store, NO_COMMANDS, lease), lease, steps)
+        run(build(place, fixed, models, store, NO_COMMANDS, lease), lease, steps)
     return [after - before for before, after in pairwise(stamps)], sizes
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from controller.cli.commands import COMMANDS, Commands
+from controller.cli.ending import Terminated, at_once
 from controller.core.errors import EXIT_CODES, ControllerError, SetupError
 
 
@@ -25,15 +26,11 @@ def oneshot(context: click.Context, folder: str) -> None:
     context.obj = Path(folder)
 
 
-class Terminated(BaseException):
-    """Somebody asked this process to end: SIGTERM or SIGHUP."""
-
-
 def main() -> None:
     """The `oneshot` command: run it and exit with one of EXIT_CODES."""
     _open_what_is_closed()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminated)
+        signal.signal(number, at_once)
     code = _run(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -53,10 +50,6 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (stays open)
 
 
-def _terminated(number: int, _frame: object) -> None:
-    raise Terminated(128 + number)
-
-
 def _run(args: list[str]) -> int:
     from controller.cli.install import check_install
 
@@ -71,7 +64,9 @@ def _run(args: list[str]) -> int:
     except (KeyboardInterrupt, click.exceptions.Abort):
         return _say("interrupted; `oneshot resume` goes on", 130, args)
     except Terminated as asked:
-        return _say("terminated; `oneshot resume` goes on", int(str(asked)), args)
+        code = int(str(asked))
+        what = "interrupted" if code == 130 else "terminated"
+        return _say(f"{what}; `oneshot resume` goes on", code, args)
     except Exception as fault:  # noqa: BLE001  (the one place that answers for everything else)
         return _fault(fault, args)
     return code if isinstance(code, int) else 0

@@ -1,18 +1,22 @@
 """What the command line may change of a run's configuration: options of several commands."""
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from controller.cli.wiring import ADAPTERS
+from controller.cli.place import SystemClock
 from controller.core.canonical import JsonObject, entries
+from controller.core.errors import EXIT_CODES
 from controller.core.tier import Tier
 
-_LIMITS = {"max_steps": "steps", "max_time": "seconds", "max_cost": "usd"}
+_LIMITS = {"max_steps": "steps", "max_time": "seconds", "until": "until", "max_cost": "usd",
+           "max_input_tokens": "input_tokens", "max_output_tokens": "output_tokens"}
 _MODEL = ("adapter", "model", "base_url", "cassette")
 
 
@@ -35,6 +39,29 @@ class Changes:
         return {**documents, "config": config}
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a run is driven and shown: behind which walls (None: the best there are), for how many
+    steps of this call, recorded where; `background`: in a process of its own.
+    """
+
+    walls: Tier | None
+    steps: int | None
+    record: Path | None
+    as_json: bool
+    quiet: bool
+    ok_exit: frozenset[int]
+    background: bool
+    no_limits: bool
+
+    def code(self, code: int) -> int:
+        """The exit code, or 0 for one that counts as that."""
+        return 0 if code in self.ok_exit else code
+
+
+_WAY = tuple(field.name for field in fields(Way))
+
+
 def _walls(context: click.Context, _: object, name: str | None) -> Tier | None:
     found: Tier | None = context.params.get("walls")
     if name and found is not None:
@@ -49,6 +76,61 @@ def _no_walls(context: click.Context, _: object, accepted: bool) -> None:
         context.params["walls"] = Tier.NONE
 
 
+class Duration(click.ParamType[int]):
+    """A span of time, in seconds: `90`, `90m`, `8h`, `2d`."""
+
+    name = "TIME"
+
+    def convert(self, value: object, param: click.Parameter | None,
+                ctx: click.Context | None) -> int:
+        """Seconds."""
+        found = re.fullmatch(r"([1-9][0-9]{0,6})([smhd]?)", str(value))
+        if not found:
+            self.fail(f"expected a time like 90m, 8h or 3600 (seconds), got {value!r}", param, ctx)
+        return int(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]]
+
+
+class Moment(click.ParamType[str]):
+    """A moment, in UTC as ISO 8601 has it: from `07:30`, or from ISO 8601 with its offset."""
+
+    name = "TIME"
+
+    def convert(self, value: object, param: click.Parameter | None,
+                ctx: click.Context | None) -> str:
+        """The moment; a time of day is the next one."""
+        now = SystemClock().now().astimezone()
+        try:
+            if re.fullmatch(r"\d{1,2}:\d{2}", str(value)):
+                hour, minute = map(int, str(value).split(":"))
+                found = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+                found += timedelta(days=found <= now)
+            else:
+                found = datetime.fromisoformat(str(value)).astimezone()
+        except ValueError:
+            self.fail(f"expected a time like 07:30 or 2026-12-02T07:30+01:00, got {value!r}", param,
+                      ctx)
+        if found <= now:
+            self.fail(f"{value} is over", param, ctx)
+        return found.astimezone(UTC).isoformat()
+
+
+class Codes(click.ParamType[frozenset[int]]):
+    """Exit codes, as numbers with commas between."""
+
+    name = "CODES"
+
+    def convert(self, value: object, param: click.Parameter | None,
+                ctx: click.Context | None) -> frozenset[int]:
+        """The codes."""
+        if isinstance(value, frozenset):
+            return value
+        words = [word for word in str(value).split(",") if word]
+        known = [int(word) for word in words if word.isdigit() and int(word) in EXIT_CODES]
+        if len(known) != len(words):
+            self.fail(f"expected exit codes of oneshot like 3,8, got {value!r}", param, ctx)
+        return frozenset(known)
+
+
 _SANDBOX = (
     click.option("--sandbox", "walls", type=click.Choice(["bubblewrap", "landlock", "external"]),
                  callback=_walls, help="Which sandbox commands get; the best there is by default. "
@@ -61,7 +143,8 @@ _SANDBOX = (
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that name a model, as its argument `changes`."""
     return _collected(command, (
-        click.option("--adapter", type=click.Choice(sorted(ADAPTERS)), help="The model interface."),
+        click.option("--adapter", metavar="NAME",
+                     help="The model interface; `oneshot models` lists them."),
         click.option("--model", metavar="NAME", help="The model."),
         click.option("--base-url", metavar="URL", help="A server that speaks the same API."),
         click.option("--cassette", type=click.Path(dir_okay=False, path_type=Path),
@@ -70,15 +153,23 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command what drives a run: `changes` of model and limits, and how to show it."""
+    """Give a command what drives a run: `changes` of models and limits, and the `way`."""
     options = (
         click.option("--steps", type=click.IntRange(1),
                      help="Stop after so many steps of this call."),
         click.option("--max-steps", type=click.IntRange(1), help="The run's limit of steps."),
-        click.option("--max-time", type=click.IntRange(1), metavar="SECONDS",
-                     help="The run's limit of time."),
+        click.option("--max-time", type=Duration(), help="The run's limit of time: 8h, 90m, or "
+                     "seconds. Waits count."),
+        click.option("--until", type=Moment(), help="When it is to end: 07:30, the next time it is "
+                     "that late here, or 2026-12-02T07:30+01:00."),
         click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD",
-                     help="The run's limit of money, as far as backends name a price."),
+                     help="The run's limit of money. What a call may cost at the worst is set "
+                     "aside before it is made."),
+        click.option("--max-input-tokens", type=click.IntRange(1), metavar="N",
+                     help="The run's limit of tokens in prompts, cached ones included."),
+        click.option("--max-output-tokens", type=click.IntRange(1), metavar="N",
+                     help="The run's limit of tokens in answers."),
+        click.option("--no-limits", is_flag=True, help="Go on without any limit."),
         click.option("--on-approval", type=click.Choice(["park", "wait", "continue"]),
                      help="What to do while you are to answer: end, stay, or do other work."),
         *_SANDBOX,
@@ -86,8 +177,17 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
                      help="Write the replies as a cassette."),
         click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on stdout."),
         click.option("-q", "--quiet", is_flag=True, help="Only the last line."),
+        click.option("-d", "--background", is_flag=True,
+                     help="In a process of its own, which outlives this terminal."),
+        click.option("--ok-exit", type=Codes(), default="", metavar="CODES",
+                     help="Exit codes that count as 0 here, for schedulers: 3,8."),
     )
-    return _with(options, model_options(command))
+    @wraps(command)
+    def under_way(*args: object, **given: object) -> None:
+        way: dict[str, Any] = {name: given.pop(name) for name in _WAY}  # Any: click has looked
+        command(*args, way=Way(**way), **given)
+
+    return _with(options, model_options(under_way))
 
 
 def sandbox_options(command: Callable[..., None]) -> Callable[..., None]:

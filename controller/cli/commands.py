@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "deny": ("Steer", "deny", "Decline what waits for a person."),
     "answer": ("Steer", "answer", "Answer a question of the model's."),
     "decide": ("Steer", "decide", "Say whether an action of unknown outcome happened."),
+    "watch": ("Steer", "watch", "Follow a run that goes on in another process."),
     "pause": ("Steer", "pause", "Let a run stand still after this step; its process stays."),
     "stop": ("Steer", "stop", "Let the controller of a run end after this step."),
     "abort": ("Steer", "abort", "End a run for good."),
@@ -33,7 +34,10 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "log": ("Inspect", "log", "List every step, refusal and answer of a run."),
     "show": ("Inspect", "show_step", "Show one step: prompt, reply, gates, action, evidence."),
     "verify-audit": ("Inspect", "verify_audit", "Check that the audit trail of a run is whole."),
+    "cost": ("Inspect", "cost", "Show what a run has sent and spent, step by step."),
+    "models": ("Inspect", "models", "List the model interfaces of this machine."),
     "doctor": ("Inspect", "doctor", "Look at what this machine offers and lacks."),
+    "install": ("Inspect", "schedule", "Print a form for systemd, cron or a CI system."),
     "demo": ("Inspect", "demo", "Watch a scripted run, a kill -9 and a resume. No key needed."),
 }
 """Command -> its group in the help, its module in this package, its line of help."""

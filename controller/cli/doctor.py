@@ -3,19 +3,22 @@
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from controller.cli.interfaces import interfaces, version_of
+from controller.cli.overhead import remember_overhead
 from controller.cli.show import document, line, mark
+from controller.cli.wiring import measured, tried
+from controller.core.config import ModelConfig
 from controller.core.errors import ControllerError
-from controller.process import capture
+from controller.core.miss import described
+from controller.core.records import Reply
 from controller.settings import KEYS, Settings, from_environment
-
-_KNOWN = {"claude": "2.1.197", "codex": "0.171.0"}
-"""The versions that the adapters were measured with."""
 
 _SPACE = 1024**3  # bytes
 
@@ -31,11 +34,17 @@ class Look:
 
 
 @click.command("doctor")
+@click.option("--models", is_flag=True, help="Measure what each model interface sends beside our "
+              "prompt, and what of yours comes with it. Nobody is asked.")
+@click.option("--call", is_flag=True, help="Ask the models of config.yaml for a tiny answer. That "
+              "may cost a little.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.pass_obj
-def command(folder: Path, as_json: bool) -> None:
-    """Look at git, the models, keys, disk and the contract. No model is asked."""
-    looks = list(_look(folder, from_environment()))
+def command(folder: Path, models: bool, call: bool, as_json: bool) -> None:
+    """Look at git, the models, keys, disk and the contract. No model is asked without --call."""
+    settings = from_environment()
+    looks = [*_look(folder, settings), *(_measured(settings) if models else ()),
+             *(_called(folder, settings) if call else ())]
     bad = [look for look in looks if look.good is False]
     if as_json:
         document({"schema": "oneshot/doctor@1", "overall": "fail" if bad else "ok", "checks": {
@@ -50,33 +59,76 @@ def command(folder: Path, as_json: bool) -> None:
 
 def _look(folder: Path, settings: Settings) -> Iterator[Look]:
     yield Look("python", sys.version_info >= (3, 11), sys.version.split()[0])
-    yield _program(settings, "git", needed=True)
-    models = [_program(settings, "claude"), _program(settings, "codex")]
-    yield from models
+    yield _git(settings)
+    found = list(interfaces(settings))
+    for one in found:
+        if one.program:
+            known = f" (measured with {one.known})" if one.known not in one.version else ""
+            yield Look(one.program, True if one.version else None,
+                       f"{one.version}{known}; {one.by}" if one.version else "is not on PATH",
+                       f"install {one.program}")
     held = [name for name in KEYS if name in settings.keys]
     yield Look("keys", True if held else None, ", ".join(held) or "none is set",
                   "a CLI with a login needs none")
-    usable = any(model.good for model in models) or bool(held)
-    yield Look("model", usable, "one can be reached" if usable else "none can be reached",
-                  "install claude or codex, or set a key")
+    usable = [one.name for one in found if one.usable]
+    yield Look("model", bool(usable), ", ".join(usable) or "none can be reached",
+                  "install claude, codex or pi and log in, or set a key")
     yield _space(settings.cache)
     yield _sandbox(settings.cache)
     yield _contract(folder)
 
 
-def _program(settings: Settings, name: str, *, needed: bool = False) -> Look:
-    binary = settings.find(name)
-    if not binary:
-        return Look(name, False if needed else None, "is not on PATH", f"install {name}")
-    try:
-        said = capture([binary, "--version"], cwd=Path("/"), timeout=20,
-                       env={"PATH": settings.path, "HOME": "/nonexistent"})
-    except ControllerError as fault:
-        return Look(name, False, str(fault), f"reinstall {name}")
-    version = said.stdout.decode("utf-8", "replace").strip() or f"exit {said.exit}"
-    known = _KNOWN.get(name)
-    other = f" (measured with {known})" if known and known not in version else ""
-    return Look(name, said.exit == 0, version + other, f"reinstall {name}")
+def _git(settings: Settings) -> Look:
+    found = version_of(settings, "git")
+    return Look("git", bool(found), found or "is not on PATH", "install git")
+
+
+_TRIED = {"claude_cli": None, "codex_cli": "gpt-5.1", "pi_cli": "anthropic/claude-sonnet-5",
+          "anthropic_api": "claude-sonnet-5", "openai_api": "gpt-5.1"}
+"""Adapter -> the model that it is measured with; it reaches nobody."""
+
+
+def _measured(settings: Settings) -> Iterator[Look]:
+    """What each interface sends, pointed at a server of ours."""
+    for one in interfaces(settings):
+        if one.name not in _TRIED or (one.program and not one.version):
+            continue
+        login = one.name == "claude_cli" and "login" in one.by and "key" not in one.by
+        with tempfile.TemporaryDirectory(prefix="oneshot-measure-") as folder:
+            found = measured(settings, ModelConfig(
+                one.name, _TRIED[one.name], first_timeout=60, total_timeout=60), Path(folder),
+                login=login)
+        if found.added is None:
+            yield Look(f"{one.name} sends", False, f"nothing: {found.words[:200]}")
+            continue
+        remember_overhead(settings, one.name, found.added)
+        yield Look(f"{one.name} sends", not found.leaks and found.requests <= _ASKED,
+                   f"{found.added:,} bytes beside our prompt and the answer's schema; "
+                   + ("; ".join(found.leaks) or "nothing of yours comes with it"),
+                   "say so to the makers of oneshot")
+
+
+_ASKED = 2  # requests of one call; Claude asks again when it can't find a model
+
+
+def _called(folder: Path, settings: Settings) -> Iterator[Look]:
+    """What the models of the configuration say to a tiny prompt."""
+    from controller.project import unchecked_project
+    from controller.settings import checkout_root
+
+    config = unchecked_project(checkout_root(folder.absolute())).config
+    for name in config.routing.order:
+        with tempfile.TemporaryDirectory(prefix="oneshot-call-") as place:
+            try:
+                said, seconds = tried(settings, config.models[name], Path(place))
+            except ControllerError as fault:
+                yield Look(f"{name} answers", False, str(fault))
+                continue
+        good = isinstance(said, Reply)
+        words = (f"{config.models[name].adapter}: {seconds:.1f} s, {said.usage.input} tokens in, "
+                 f"{said.usage.output} out")
+        yield Look(f"{name} answers", good, words if isinstance(said, Reply) else
+                   f"{described(said.why)}: {said.words[:200]}", "`oneshot models`")
 
 
 def _space(cache: Path) -> Look:

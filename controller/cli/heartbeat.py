@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from controller.cli.place import Place
+from controller.cli.supervised import tell
 from controller.core.errors import ControllerError, LeaseLost
 from controller.core.head import Lease
 from controller.core.ports import Clock
@@ -81,5 +82,6 @@ def _beats(place: Place, lease: Lease, lost: Callable[[str], None],
             Journal(tables, alive, place.seal).renew(lease, now)
 
     heart = Heartbeat(renew, lost, place.clock, place.clock.now() + LEASE)
+    tell(place.settings.variables, "READY=1")
     while not ended.wait(BEAT.total_seconds()) and heart.beat():
-        pass
+        tell(place.settings.variables, "WATCHDOG=1")

@@ -62,7 +62,8 @@ def command(folder: Path, goal: str | None, test: str | None) -> None:
         talk(f"note: {FOLDER}/intent-contract.yaml was there and is kept; edit it yourself")
     for criterion in project.rules.contract.success_criteria:
         line(f"criterion {criterion.id}: {describe(criterion.check)}")
-    line(f"model: {project.config.model.adapter} ({seen.why})")
+    first = project.config.models[project.config.routing.order[0]]
+    line(f"model: {first.adapter} ({seen.why})")
     for tool in seen.tools.path:
         line(f"tools: {tool}")
     next_commands(f"edit {FOLDER}/intent-contract.yaml, and commit the folder", "oneshot plan",
@@ -193,7 +194,7 @@ network:
 _CONFIG = """\
 # yaml-language-server: $schema=schemas/config.schema.json
 model:
-  adapter: {adapter}   # claude_cli, codex_cli, anthropic_api, openai_api or scripted
+  adapter: {adapter}   # `oneshot models` lists them
   # model: NAME
 
 limits: {{steps: 60}}

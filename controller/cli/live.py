@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from controller.cli.place import SystemClock
 from controller.cli.show import talk
 from controller.core.action import identity
+from controller.core.budget import near
 from controller.core.canonical import JsonObject
 from controller.core.head import RunId
+from controller.core.miss import Miss
 from controller.core.observation import first_line
 from controller.core.ports import Executor, Model
 from controller.core.records import Candidate, Effect, Outcome, Prompt, Remains, Reply
+from controller.core.rules import Rules
 from controller.report.narrator import Narrator
 from controller.store.queries import Queries
 
@@ -34,6 +38,8 @@ class View:
     as_json: bool = False
     quiet: bool = False
     phase: str = ""
+    rules: Rules | None = None
+    told: set[str] = field(default_factory=set)
     seen: int = 0
     block: "RichLive | None" = None
     narrator: Narrator = field(default_factory=Narrator)
@@ -43,6 +49,19 @@ class View:
         for record in self.queries.audit(run, self.seen):
             self.seen = int(str(record["number"]))
             self._show(record)
+            if record.get("until"):
+                self.waiting(str(record["reason"]))
+        if self.rules and not self.as_json:
+            self._warn(run, self.rules)
+
+    def _warn(self, run: RunId, rules: Rules) -> None:
+        """Say once that a limit is near."""
+        began = self.queries.launch(run).at
+        now = SystemClock().now()
+        for name, words in near(self.queries.head(run), rules, (now - began).total_seconds()):
+            if name not in self.told:
+                self.told.add(name)
+                talk(f"note: {words}")
 
     def waiting(self, phase: str) -> None:
         """Say what is being waited for."""
@@ -103,7 +122,7 @@ class WatchedModel:
     def name(self) -> str:
         return self.model.name
 
-    def propose(self, prompt: Prompt) -> Reply:
+    def propose(self, prompt: Prompt) -> Reply | Miss:
         self.view.waiting(f"step {prompt.step + 1}: asking {self.model.name} "
                           f"({len(prompt.text.encode()) / 1024:.1f} KiB)")
         return self.model.propose(prompt)

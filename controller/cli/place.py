@@ -25,8 +25,11 @@ RUNTIME = ".agent-runtime"
 """The folder of the record, in the checkout; ignored by Git."""
 
 
+@dataclass(slots=True)
 class SystemClock:
-    """The machine's clock."""
+    """The machine's clock. `asleep` while somebody sleeps by it: nothing else is done then."""
+
+    asleep: bool = False
 
     def now(self) -> datetime:
         return datetime.now(UTC)  # noqa: TID251  (this is the Clock port)
@@ -34,7 +37,11 @@ class SystemClock:
     def sleep(self, seconds: float) -> None:
         import time
 
-        time.sleep(seconds)
+        self.asleep = True
+        try:
+            time.sleep(seconds)
+        finally:
+            self.asleep = False
 
 
 @dataclass(frozen=True, slots=True)

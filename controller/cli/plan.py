@@ -10,8 +10,8 @@ from controller.cli.confine import ready
 from controller.cli.house import House
 from controller.cli.place import Place, new_launch, open_place
 from controller.cli.show import document, line, mark, talk
-from controller.cli.travel import Nobody
-from controller.cli.wiring import build, build_model
+from controller.cli.travel import NOBODY
+from controller.cli.wiring import build, build_models
 from controller.core.approval import Seal
 from controller.core.canonical import JsonObject, entries
 from controller.core.head import Head, Launch
@@ -45,7 +45,7 @@ def command(folder: Path, changes: Changes, walls: Tier | None, only_prompt: boo
     place = open_place(folder, from_environment(), make=True)
     fixed = new_launch(place, read_project(place.root))
     config = of_documents(changes.laid_over(fixed.documents)).config
-    asked = Nobody() if only_prompt else build_model(place, fixed, config.model)
+    asked = NOBODY if only_prompt else build_models(place, fixed, config)
     try:
         sandbox = ready(House(place, fixed), fixed, walls, lambda _: None, silent=as_json)
         ctl = build(place, fixed, asked, Journal(MemoryTables(), alive, Seal(b"")), sandbox)

@@ -7,8 +7,10 @@ from pathlib import Path
 import click
 
 from controller.checkout import is_dirty, noticed
-from controller.cli.changes import Changes, run_options
+from controller.cli.background import in_background
+from controller.cli.changes import Changes, Way, run_options
 from controller.cli.confine import ready
+from controller.cli.ending import gentle
 from controller.cli.house import House
 from controller.cli.live import View, WatchedExecutor, WatchedModel, shown
 from controller.cli.migrate import bring_up
@@ -16,16 +18,17 @@ from controller.cli.place import Place, branch_of, new_launch, open_place
 from controller.cli.show import exit_code, json_line, line, next_commands, talk
 from controller.cli.status import next_steps, status_document
 from controller.cli.tidy import Tidy
-from controller.cli.wiring import build, build_model, held, journal, post_of, recorded
+from controller.cli.wiring import build, build_models, held, journal, post_of, recorded
 from controller.core.canonical import JsonObject, entries
-from controller.core.errors import Damaged, ModelError
-from controller.core.head import Head, Launch, Lease, Stop
+from controller.core.errors import Damaged, ModelError, SetupError
+from controller.core.head import Head, Launch, Lease, RunId, Stop
 from controller.core.migrations import version_of
 from controller.core.observation import one_line
-from controller.core.tier import Tier
+from controller.core.prices import known_price
 from controller.documents import of_documents
 from controller.launch import launch
-from controller.loop import Controller, current, run, wanted
+from controller.loop import current, run, wanted
+from controller.parts import Controller
 from controller.project import read_project
 from controller.settings import from_environment
 from controller.store.journal import Journal
@@ -33,22 +36,43 @@ from controller.store.journal import Journal
 
 @click.command("run")
 @run_options
+@click.option("--run-id", hidden=True, help="What the run is called; for --background.")
 @click.pass_obj
-def command(folder: Path, changes: Changes, walls: Tier | None, steps: int | None,
-            record: Path | None, as_json: bool, quiet: bool) -> None:
+def command(folder: Path, changes: Changes, way: Way, run_id: str | None) -> None:
     """Start a run of the contract in this repository and step until it ends or must stop."""
     place = open_place(folder, from_environment(), make=True)
     project = read_project(place.root)
     fixed = new_launch(place, replace(project, documents=changes.laid_over(project.documents)))
-    _mention_others(place, as_json)
-    if not as_json and is_dirty(place.user):
+    if run_id:
+        fixed = replace(fixed, run=RunId(run_id))
+    click.get_current_context().exit(way.code(start(place, fixed, way)))
+
+
+def start(place: Place, fixed: Launch, way: Way) -> int:
+    """Begin a run and drive it, here or in the background. Returns the exit code."""
+    _check_limits(fixed, way)
+    if way.background:
+        return in_background(place, fixed.run, "--run-id", fixed.run)
+    _mention_others(place, way.as_json)
+    if not way.as_json and is_dirty(place.user):
         talk("note: your checkout has changes that are not committed; the run starts from "
              f"{fixed.base[:12]} without them (.agent-contract is read as it is)")
-    for what in () if as_json else noticed(place.user):
+    for what in () if way.as_json else noticed(place.user):
         talk(f"note: {what}")
-    view = View(place.queries, as_json, quiet)
-    click.get_current_context().exit(
-        drive_run(place, fixed, view, walls, record=record, steps=steps, new=True))
+    return drive_run(place, fixed, View(place.queries, way.as_json, way.quiet), way, new=True)
+
+
+def _check_limits(fixed: Launch, way: Way) -> None:
+    """A run that nothing ends must be wanted."""
+    rules = of_documents(fixed.documents).rules
+    ends = any(item.deadline or item.max_usd is not None for item in rules.contract.constraints)
+    if not (rules.limits.any or ends or way.steps or way.no_limits):
+        raise SetupError("nothing limits this run; give --max-steps, --max-time, --until or "
+                         "--max-cost, or set limits in config.yaml (or say --no-limits)")
+    unpriced = [name for name, config in rules.models.items() if not known_price(config, rules)]
+    if rules.limits.usd is not None and unpriced and not way.as_json:
+        talk(f"note: no price is known of {', '.join(unpriced)}: --max-cost holds only what the "
+             "backend itself names; write `prices` into config.yaml")
 
 
 def _mention_others(place: Place, as_json: bool) -> None:
@@ -63,15 +87,15 @@ def _mention_others(place: Place, as_json: bool) -> None:
             talk(f"note: run {other} has not ended; from now on name it: oneshot status {other}")
 
 
-def drive_run(place: Place, fixed: Launch, view: View, walls: Tier | None, *,
-              record: Path | None = None, steps: int | None = None, new: bool = False) -> int:
+def drive_run(place: Place, fixed: Launch, view: View, way: Way, *, new: bool = False) -> int:
     """Open the run if it is new, drive it, and tell what came of it. Returns the exit code."""
     config = of_documents(fixed.documents).config
-    model = recorded(build_model(place, fixed, config.model), record)
-    watched, tidy, post = WatchedModel(model, view), Tidy(place), post_of(place, fixed)
+    watched = {name: WatchedModel(recorded(model, way.record), view)
+               for name, model in build_models(place, fixed, config).items()}
+    tidy, post = Tidy(place), post_of(place, fixed)
     store = journal(place, view.written, tidy.written, post.written)
-    with shown(view):
-        sandbox = ready(House(place, fixed), fixed, walls, view.waiting, silent=view.as_json)
+    with shown(view), gentle(place.clock) as ending:
+        sandbox = ready(House(place, fixed), fixed, way.walls, view.waiting, silent=view.as_json)
         if new:
             view.waiting("checking every criterion on the base")
             _warn(launch(build(place, fixed, watched, store, sandbox), config.test_command), view)
@@ -85,15 +109,17 @@ def drive_run(place: Place, fixed: Launch, view: View, walls: Tier | None, *,
             def under(documents: JsonObject) -> Controller:
                 now = replace(fixed, documents={**fixed.documents, **documents})
                 ctl = build(place, now, watched, store, sandbox, lease, post)
-                return replace(ctl, executor=WatchedExecutor(ctl.executor, view))
+                view.rules = ctl.rules
+                return replace(ctl, executor=WatchedExecutor(ctl.executor, view),
+                               ending=ending.asked)
 
             try:
-                head = _drive(place, under, lease, steps)
+                head = _drive(place, under, lease, way.steps)
             except ModelError:
                 talk(f"run {fixed.run} is kept as it is; `oneshot resume` goes on")
                 raise
     conclude(place, head, view)
-    return exit_code(head)
+    return ending.code if ending.code and not head.stopped else exit_code(head)
 
 
 def _bring_up(place: Place, lease: Lease, store: Journal) -> None:

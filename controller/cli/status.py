@@ -43,8 +43,11 @@ def status_document(place: Place, run: RunId) -> JsonObject:
         "git": head.state.get("source_authority"), "worktree": str(place.worktree(run)),
         "criteria": head.state.get("criteria"),
         "waiting": [_waiting(item) for item in place.queries.questions(run)],
-        "usage": {"tokens": head.spent.tokens, "cost_usd": head.spent.usd,
-                  "calls_without_price": head.spent.unpriced},
+        "usage": {"tokens": head.spent.tokens, "input_tokens": head.spent.taken,
+                  "output_tokens": head.spent.output, "cost_usd": head.spent.usd,
+                  "calls_without_price": head.spent.unpriced,
+                  "calls_without_reply": head.spent.misses},
+        "asking": {"model": head.asking.model or None, "waits": _waits_for_model(place, head)},
         "next": list(next_steps(place, head)),
     }
 
@@ -59,12 +62,27 @@ def _show(place: Place, run: RunId) -> None:
         line("  one action is open: whether it was done is not known. The state is intact.")
     table([("  " + mark({"verified": True, "failing": False}.get(str(item.get("finding")))), id,
             f"{item['finding']} {_when(item)}") for id, item in _criteria(head)])
+    if waits := _waits_for_model(place, head):
+        line(f"  {waits}")
     for item in place.queries.questions(run):
         line(f"  waits for you: {item['id']} {item['kind']}: {one_line(str(item['summary']))}")
     line(f"  {_spent(head.spent)}")
     if head.stopped is None or head.stopped.why in (Stop.WAITING, Stop.LIMIT, Stop.STUCK):
         line(f"  worktree: {place.worktree(run)}")
     next_commands(*next_steps(place, head))
+
+
+def _waits_for_model(place: Place, head: Head) -> str:
+    """Until when no model is asked, and why; empty: one can be."""
+    if head.stopped or not (head.asking.until or head.asking.aside):
+        return ""
+    from controller.core.routing import Rest, choose
+    from controller.documents import of_documents
+
+    choice = choose(head, of_documents(place.launch(head.run).documents).rules, place.clock.now())
+    if not isinstance(choice, Rest):
+        return ""
+    return f"waits for a model until {choice.until:%Y-%m-%d %H:%M:%S %Z}: {one_line(choice.why)}"
 
 
 def _spent(spent: Spent) -> str:

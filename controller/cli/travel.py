@@ -5,11 +5,11 @@ from controller.cli.place import Place, branch_of
 from controller.cli.tidy import KEPT
 from controller.cli.wiring import build, journal
 from controller.core.canonical import JsonObject, entries
-from controller.core.errors import ModelUnusable, SetupError, WorldError
+from controller.core.errors import SetupError, WorldError
 from controller.core.head import Head, Launch, Lease, RunId
 from controller.core.migrations import VERSION, migrated, version_of
+from controller.core.ports import Model
 from controller.core.projection import tree_of
-from controller.core.records import Prompt, Reply
 from controller.loop import own
 from controller.repo import ABSENT
 from controller.report.narrator import action_line
@@ -17,14 +17,8 @@ from controller.sandbox.choice import NO_COMMANDS
 from controller.snapshots import Snapshots
 from controller.store.points import Point
 
-
-class Nobody:
-    """The model of what asks none."""
-
-    name = "nobody"
-
-    def propose(self, prompt: Prompt) -> Reply:
-        raise ModelUnusable(f"step {prompt.step + 1} was not to be asked")
+NOBODY: dict[str, Model] = {}
+"""The models of what asks none."""
 
 
 def take_back(place: Place, lease: Lease, point: Point, reason: str) -> Head:
@@ -34,7 +28,7 @@ def take_back(place: Place, lease: Lease, point: Point, reason: str) -> Head:
     """
     store, fixed = journal(place), place.launch(lease.run)
     require(House(place, fixed).worktree(lease.worktree), point)
-    ctl = build(place, fixed, Nobody(), store, NO_COMMANDS, lease)
+    ctl = build(place, fixed, NOBODY, store, NO_COMMANDS, lease)
     head = store.head(lease.run)
     action: JsonObject = {
         "kind": "restore", "step": point.step, "state": state_now(point, fixed),

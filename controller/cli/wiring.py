@@ -1,31 +1,39 @@
 """The composition root: the only place where ports meet their implementations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controller.checkout import identity_of
 from controller.cli.heartbeat import beating
 from controller.cli.house import House
-from controller.cli.place import Place, branch_of
+from controller.cli.place import Place, SystemClock, branch_of
 from controller.cli.show import talk
 from controller.core.canonical import entries
-from controller.core.config import ModelConfig
+from controller.core.config import Config, ModelConfig
 from controller.core.errors import ModelUnusable, SetupError, WorldError
 from controller.core.head import Launch, Lease, RunId
+from controller.core.miss import Broken, Miss
 from controller.core.policy import ISSUE
 from controller.core.ports import Mailbox, Model
+from controller.core.records import Prompt, Reply
 from controller.documents import of_documents
 from controller.lookup import Lookup
-from controller.loop import Controller
 from controller.notify.configured import routes
 from controller.notify.post import Post
+from controller.parts import Controller
 from controller.processes import alive, end_marked, this_process
 from controller.sandbox.choice import Sandbox
 from controller.settings import Settings
 from controller.store.journal import Journal
 from controller.store.projections import Projections
+
+if TYPE_CHECKING:
+    from adapters.measure import Measure
+    from adapters.registry import Adapter
 
 
 class NoMail:
@@ -40,7 +48,7 @@ NO_MAIL = NoMail()
 Follow = Callable[[RunId], None]
 
 
-def build(place: Place, launch: Launch, model: Model, store: Journal,
+def build(place: Place, launch: Launch, models: Mapping[str, Model], store: Journal,
           sandbox: Sandbox, lease: Lease | None = None,
           mailbox: Mailbox = NO_MAIL) -> Controller:
     """The controller of one run over `store`, with its repository and worktree in place.
@@ -82,14 +90,79 @@ def build(place: Place, launch: Launch, model: Model, store: Journal,
         place.clock, tests_of(rules), outside, lambda: store.check(lease) if lease else None))
     issue = IssueFile(place.root, project.config.issue_file, rules.redactor,
                       ISSUE in rules.policy.trusted) if project.config.issue_file else None
-    return Controller(launch, rules, model, Authorities(
+    return Controller(launch, rules, models, Authorities(
         git, criteria, runtime, constraints, hosted, issue), hands, store, place.clock, mailbox)
 
 
-def build_model(place: Place, launch: Launch, config: ModelConfig) -> Model:
-    """The model interface that a configuration names. Raises SetupError for what it lacks."""
-    folder = House(place, launch).cache / "model"
-    return ADAPTERS[config.adapter](place.settings, config, folder, place.root)
+def build_models(place: Place, launch: Launch, config: Config) -> dict[str, Model]:
+    """Every model that a configuration names and that may be asked. Raises SetupError for what is
+    configured wrongly, and ModelUnusable when none of them can be used here.
+    """
+    built: dict[str, Model] = {}
+    faults: list[ModelUnusable] = []
+    for name in dict.fromkeys((*config.routing.order, *chain(*config.routing.phases.values()))):
+        try:
+            built[name] = _built(place, launch, name, config.models[name])
+        except ModelUnusable as fault:
+            faults.append(fault)
+            built[name] = Absent(name, str(fault))
+    if len(faults) == len(built):
+        raise faults[0]
+    return built
+
+
+def _built(place: Place, launch: Launch, name: str, config: ModelConfig) -> Model:
+    from adapters.registry import Setup, find
+
+    folder = House(place, launch).cache / name
+    return find(config.adapter).build(
+        Setup(place.settings, config, folder, place.root, place.clock))
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A model that this machine can't ask; another one may answer in its place."""
+
+    name: str
+    why: str
+
+    def propose(self, prompt: Prompt) -> Miss:
+        return Miss(Broken(), self.why)
+
+
+def adapter_names() -> tuple[str, ...]:
+    """Every adapter that is installed."""
+    from adapters.registry import names
+
+    return names()
+
+
+def adapter_named(name: str) -> "Adapter":
+    """An adapter that is installed. Raises SetupError when it is not."""
+    from adapters.registry import find
+
+    return find(name)
+
+
+def measured(settings: Settings, config: ModelConfig, folder: Path, *, login: bool) -> "Measure":
+    """What a model interface really sends, asked of nobody. `folder` is to be empty."""
+    from adapters.measure import measure
+    from adapters.registry import Setup, find
+
+    setup = Setup(settings, config, folder, folder, SystemClock())
+    return measure(find(config.adapter), setup, login=login)
+
+
+def tried(settings: Settings, config: ModelConfig, folder: Path) -> "tuple[Reply | Miss, float]":
+    """What a model says to a tiny prompt, and after how many seconds. It may have to be paid for.
+    """
+    from adapters.measure import tiny
+    from adapters.registry import Setup, find
+
+    clock = SystemClock()
+    model, begun = find(config.adapter).build(
+        Setup(settings, config, folder, folder, clock)), clock.now()
+    return model.propose(tiny()), (clock.now() - begun).total_seconds()
 
 
 def journal(place: Place, *follow: Follow) -> Journal:
@@ -113,7 +186,7 @@ def post_of(place: Place, launch: Launch) -> Post:
     config = entries(launch.documents["config"])
     found = routes(entries(config.get("notify")), place.settings.variables, place.root)
     return Post(place.queries, place.desk, place.seal, place.clock,
-                of_documents(launch.documents).rules.limits, found,
+                of_documents(launch.documents).rules, found,
                 place.runs / launch.run / "notices.json", talk,
                 place.queries.last_number(launch.run) if launch.run in place.queries.runs() else 0)
 
@@ -128,87 +201,6 @@ def held(place: Place, run: RunId, store: Journal) -> Iterator[Lease]:
           beating(place, lease)):
         end_marked(House(place, place.queries.launch(run)).mark)
         yield lease
-
-
-def _claude(settings: Settings, config: ModelConfig, folder: Path, _root: Path) -> Model:
-    from adapters.child import Child
-    from adapters.claude_cli import ClaudeCli
-
-    keys = _key_in(settings, "ANTHROPIC_API_KEY") or _key_in(settings, "CLAUDE_CODE_OAUTH_TOKEN")
-    child = Child(_binary(settings, config, "claude"), folder, config.total_timeout,
-                  config.idle_timeout, str(folder.parent))
-    return ClaudeCli(child, config.model, keys, settings.home, settings.path, config.base_url,
-                     config.max_output_tokens)
-
-
-def _codex(settings: Settings, config: ModelConfig, folder: Path, _root: Path) -> Model:
-    from adapters.child import Child
-    from adapters.codex_cli import CodexCli
-
-    # Silence is no sign with codex: it writes one event an answer. Its own stream clock is set.
-    child = Child(_binary(settings, config, "codex"), folder, config.total_timeout, None,
-                  str(folder.parent))
-    return CodexCli(child, config.model, _key_in(settings, "OPENAI_API_KEY"), settings.home,
-                    settings.path, config.base_url, config.idle_timeout)
-
-
-def _anthropic(settings: Settings, config: ModelConfig, _folder: Path, _root: Path) -> Model:
-    from adapters.anthropic_api import AnthropicApi
-
-    return AnthropicApi(_model_name(config), _key(settings, "ANTHROPIC_API_KEY"), config.base_url,
-                        config.max_output_tokens, config.total_timeout, config.idle_timeout)
-
-
-def _openai(settings: Settings, config: ModelConfig, _folder: Path, _root: Path) -> Model:
-    from adapters.openai_api import OpenAiApi
-
-    return OpenAiApi(_model_name(config), _key(settings, "OPENAI_API_KEY"), config.base_url,
-                     config.api, config.strict, config.max_output_tokens, config.total_timeout,
-                     config.idle_timeout)
-
-
-def _scripted(_settings: Settings, config: ModelConfig, _folder: Path, root: Path) -> Model:
-    from adapters.scripted import Scripted
-
-    if not config.cassette:
-        raise SetupError("the scripted adapter needs --cassette FILE or model.cassette")
-    model = Scripted(root / config.cassette)
-    model.check()
-    return model
-
-
-ADAPTERS: dict[str, Callable[[Settings, ModelConfig, Path, Path], Model]] = {
-    "claude_cli": _claude,
-    "codex_cli": _codex,
-    "anthropic_api": _anthropic,
-    "openai_api": _openai,
-    "scripted": _scripted,
-}
-"""Adapter name -> how it is built."""
-
-
-def _binary(settings: Settings, config: ModelConfig, program: str) -> str:
-    found = config.binary or settings.find(program)
-    if not found:
-        raise ModelUnusable(f"{program} is not on PATH; install it, or set model.binary or another "
-                         "model.adapter in .agent-contract/config.yaml")
-    return found
-
-
-def _key_in(settings: Settings, name: str) -> dict[str, str]:
-    return {name: settings.keys[name]} if name in settings.keys else {}
-
-
-def _key(settings: Settings, name: str) -> str:
-    if name not in settings.keys:
-        raise ModelUnusable(f"this adapter needs a key in the variable {name}")
-    return settings.keys[name]
-
-
-def _model_name(config: ModelConfig) -> str:
-    if not config.model:
-        raise SetupError("this adapter needs --model NAME or model.model in config.yaml")
-    return config.model
 
 
 def recorded(model: Model, cassette: Path | None) -> Model:

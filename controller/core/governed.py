@@ -149,12 +149,12 @@ def _item(value: JsonValue, id: str, source: str, since: int, at: datetime | Non
 
 
 def seconds(duration: str) -> int:
-    """The seconds of a duration such as 30m, 12h or 7d.
+    """The seconds of a duration such as 90s, 30m, 12h or 7d.
 
     >>> seconds("12h")
     43200
     """
-    return int(duration[:-1]) * {"m": 60, "h": 3600, "d": 86400}[duration[-1]]
+    return int(duration[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[duration[-1]]
 
 
 def _added(document: JsonObject, change: Change, version: int) -> JsonObject:

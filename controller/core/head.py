@@ -1,5 +1,6 @@
 """A run and its head: what is durable between two steps, and all that `status` needs to read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -31,18 +32,77 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a run has used so far. `usd` and `tokens` sum what is known; `unpriced` counts the rest.
-
-    `last` is a mark of the last action with its result, `repeats` how often it came in a row.
+    """What a run has used so far. Tokens and `usd` sum what is known; `unpriced` counts the calls
+    whose price is not. `misses`: calls that brought no reply; `lost`: those that nobody knows the
+    end of, counted at their worst.
     """
 
     steps: int = 0
     refusals_in_a_row: int = 0
-    tokens: int = 0
+    input: int = 0  # uncached
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
     usd: float = 0.0
     unpriced: int = 0
-    last: str = ""
-    repeats: int = 0
+    misses: int = 0
+    lost: int = 0
+
+    @property
+    def taken(self) -> int:
+        """Tokens of prompts, cached or not."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def tokens(self) -> int:
+        """All tokens."""
+        return self.taken + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """What one call may cost at the worst."""
+
+    input: int = 0
+    output: int = 0
+    usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A model that is not asked `until` then, or (None) not again before somebody resumes."""
+
+    until: datetime | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How it stands with the models. `model` was asked last, and has failed `misses` times on end;
+    `since`: for so long nobody has answered; nobody is asked before `until`. `reserved` is there
+    while a call is under way.
+    """
+
+    model: str = ""
+    misses: int = 0
+    since: datetime | None = None
+    until: datetime | None = None
+    why: str = ""
+    aside: Mapping[str, Aside] = field(default_factory=dict)
+    reserved: Reserved | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A step as it is looked at for progress: digests of what was done with its result, of the
+    worktree, of what is known (Σ and evidence) and of the tests that fail; empty: it ran none.
+    """
+
+    what: str
+    tree: str
+    known: str
+    failures: str = ""
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +123,8 @@ class Head:
     marks: JsonObject = field(default_factory=dict)  # of entries of the state: `ages` (version in
     # which each was set last), `sources` (the tree in which a fact's place was seen)
     schema: str = ""  # digest of the state schema that it was migrated to; empty: the launch's
+    asking: Asking = Asking()
+    turns: tuple[Turn, ...] = ()  # the last ones, oldest first
 
 
 class Wish(Enum):

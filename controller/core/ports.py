@@ -2,13 +2,25 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from controller.core.aim import Aim
 from controller.core.canonical import JsonObject
 from controller.core.facts import Facts
-from controller.core.head import Head, Launch, Lease, Message, Owner, RunId, Stopped, Wish
+from controller.core.head import (
+    Asking,
+    Head,
+    Launch,
+    Lease,
+    Message,
+    Owner,
+    RunId,
+    Stopped,
+    Wish,
+)
+from controller.core.miss import Miss
 from controller.core.records import (
     Call,
     Candidate,
@@ -41,12 +53,26 @@ class Model(Protocol):
     def name(self) -> str:
         """Adapter and model, for people."""
 
-    def propose(self, prompt: Prompt) -> Reply:
-        """Make one call in a fresh context.
+    def propose(self, prompt: Prompt) -> Reply | Miss:
+        """Make one call in a fresh context: the reply, or why there is none.
 
-        Raises ModelUnavailable if no reply comes, ModelUnusable if none will come until a person
-        fixes something. Nothing but the prompt reaches the model.
+        Nothing but the prompt reaches the model. Nothing is asked again: that is decided, and
+        written down, elsewhere. Whatever a provider, a network or a program does is a Miss.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A call without a reply, as it is recorded: how it stands with the models then, what is done
+    about it in words, what it cost (None: nobody knows), when it began, until when nobody is asked.
+    """
+
+    miss: Miss
+    asking: Asking
+    reason: str
+    usd: float | None
+    begun: datetime
+    until: datetime | None
 
 
 class Executor(Protocol):
@@ -163,8 +189,20 @@ class Store(Protocol):
     def commit(self, lease: Lease, step: Step, now: datetime) -> Head:
         """Advance the head by one."""
 
-    def miss(self, lease: Lease, reason: str, now: datetime) -> None:
-        """Record that the model did not answer. The head stays as it is."""
+    def reserve(self, lease: Lease, asking: Asking, why: str, now: datetime) -> None:
+        """Record who is asked and what the call may cost at the worst, before it is made; `why`
+        when it is somebody else than last time. What the call brings settles it.
+        """
+
+    def miss(self, lease: Lease, missed: Missed, now: datetime) -> Head:
+        """Record that a model did not answer, what it cost and until when nobody is asked. Version
+        and state stay as they are.
+        """
+
+    def again(self, lease: Lease, now: datetime) -> Head:
+        """What a controller begins with: a call that nobody knows the end of counts at its worst,
+        and models that were set aside for good may be asked again.
+        """
 
     def stop(self, lease: Lease, stopped: Stopped | None, now: datetime) -> Head:
         """Let the run stand still, or (None) go on after it stood still."""

@@ -43,7 +43,7 @@ CONTROLLER_LIMIT = 64 * 1024
 def render(rules: Rules, head: Head) -> Prompt:
     """The one self-contained request of the step that starts from `head`."""
     return Prompt(head.run, head.version, head.spent.steps, tree_of(head.state),
-                  stable(rules), _volatile(head), rules.transition_schema)
+                  *_stable(rules), _volatile(head), rules.transition_schema)
 
 
 def bound(rules: Rules) -> int:
@@ -52,14 +52,16 @@ def bound(rules: Rules) -> int:
             + OBSERVATION_LIMIT + 200)
 
 
-@lru_cache(maxsize=8)
 def stable(rules: Rules) -> str:
     """P and I, with the shape of the state and of the answer: the same bytes all through a run."""
+    return "".join(_stable(rules))
+
+
+@lru_cache(maxsize=8)
+def _stable(rules: Rules) -> tuple[str, str]:
     owned = {name: prop for name, prop in properties(rules.state_schema).items()
              if prop.get("x-owner") == MODEL}
-    return "\n\n".join((
-        HEADER,
-        "# Skill spec\n\n" + rules.skill.strip(),
+    return f"{HEADER}\n\n# Skill spec\n\n{rules.skill.strip()}\n\n", "\n\n".join((
         "# Intent contract (the user's; you can't change it)\n\n" + _contract(rules.contract),
         "# Schema of the state you own (JSON Schema)\n\n" + canonical(dict(owned)).decode(),
         "# Schema of your action (JSON Schema)\n\n" + canonical(_actions(rules)).decode(),

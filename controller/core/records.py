@@ -13,7 +13,7 @@ from controller.core.action import Action
 from controller.core.aim import Aim
 from controller.core.canonical import JsonObject, digest
 from controller.core.facts import Source
-from controller.core.head import Head, RunId, Stopped
+from controller.core.head import Head, RunId, Stopped, Turn
 from controller.core.results import Results
 from controller.core.tier import Tier
 
@@ -37,15 +37,23 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The one self-contained request of a step. `stable` comes first and can be cached."""
+    """The one self-contained request of a step. What changes least comes first, so that it can be
+    cached.
+    """
 
     run: RunId
     version: int
     step: int  # how many calls the run had made before this one
     tree: str  # of the worktree, when it was rendered
-    stable: str
-    volatile: str
+    skill: str  # P: the same in every run under it
+    contract: str  # I, with the schemas: the same all through a run
+    volatile: str  # Σ and O
     schema: JsonObject  # of the transition that is asked for
+
+    @property
+    def stable(self) -> str:
+        """P and I."""
+        return self.skill + self.contract
 
     @property
     def text(self) -> str:
@@ -57,7 +65,7 @@ class Prompt:
 class Reply:
     """The bytes that came back, with their cost; nothing in them is believed.
 
-    `fault` says why the adapter could not find one answer in what came back.
+    `fault` says why there is not one answer in what came back.
     """
 
     body: bytes
@@ -233,14 +241,16 @@ class Step:
     question: Question | None = None  # that the model asks a person
     marks: JsonObject = field(default_factory=dict)  # as Head has them
     evicted: JsonObject = field(default_factory=dict)  # what left the state
+    turns: tuple[Turn, ...] = ()  # as Head has them
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """One model call as it is kept: the exact bytes sent and received, with their cost.
 
-    `grant` names the confirmation by which a person allowed what the reply asks for, as it was
-    `bound`; such a call was made and paid for in an earlier step.
+    `model` is the name, in the configuration, of who was asked, `usd` what it cost (None: nobody
+    knows). `grant` names the confirmation by which a person allowed what the reply asks for, as it
+    was `bound`; such a call was made and paid for in an earlier step.
     """
 
     prompt: Prompt
@@ -248,6 +258,8 @@ class Call:
     at: datetime
     grant: str | None = None
     bound: Binding | None = None
+    model: str = ""
+    usd: float | None = None
 
 
 def effect_id(run: RunId, version: int, transition: Transition) -> EffectId:

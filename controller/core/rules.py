@@ -1,12 +1,22 @@
 """Everything that is fixed for a run and that gates, prompt and settling look things up in."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from controller.core.action import EffectClass
 from controller.core.canonical import JsonObject, JsonValue, entries, members
-from controller.core.config import Approvals, DriftConfig, ForgeConfig, Limits
+from controller.core.config import (
+    FIRST_MODEL,
+    Approvals,
+    DriftConfig,
+    ForgeConfig,
+    Limits,
+    ModelConfig,
+    Price,
+    Retry,
+    Routing,
+)
 from controller.core.contract import Contract
 from controller.core.policy import Policy
 from controller.core.redact import Redactor
@@ -41,6 +51,11 @@ class Rules:
     mark: str = ""  # digest of contract and policy: what answers of people are bound to
     forge: ForgeConfig | None = None
     drift: DriftConfig = field(default_factory=DriftConfig)
+    models: Mapping[str, ModelConfig] = field(
+        default_factory=lambda: {FIRST_MODEL: ModelConfig()})
+    routing: Routing = field(default_factory=Routing)
+    retry: Retry = field(default_factory=Retry)
+    prices: Mapping[str, Price] = field(default_factory=dict)
     redactor: Redactor = field(default_factory=Redactor)
     resolves: Resolves = lambda place, tree: True
 

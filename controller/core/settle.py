@@ -5,13 +5,15 @@ from controller.core.canonical import JsonObject, canonical, entries
 from controller.core.constraints import typed
 from controller.core.eviction import aged
 from controller.core.evidence import evidence_id
-from controller.core.head import Stop, Stopped
+from controller.core.head import Stop, Stopped, Turn
 from controller.core.observation import bounded, first_line
+from controller.core.progress import nudge
 from controller.core.projection import as_state, corrected, project, told
 from controller.core.question import of_model
 from controller.core.records import POSTCONDITION, Effect, Evidence, Finding, Outcome, Status, Step
 from controller.core.review import sources
 from controller.core.rules import CONTROLLER, DUAL, OPTIMISTIC, Rules
+from controller.core.turns import after_effect
 
 
 def settle(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...], rules: Rules) -> Step:
@@ -43,9 +45,16 @@ def settle(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...], rul
     status = Status.FAILED if broken else outcome.status
     done = None if broken else _finished(effect, outcome, evidence, rules)
     stopped = None if question and not question.stops else outcome.stopped
-    return Step(effect, outcome, evidence, desired(after, effect, status, rules), text, before,
-                stopped or done, question=question, evicted=gone,
-                marks=_marks(effect, rules) if kept else base.marks)
+    turns = after_effect(effect, outcome, evidence, after, rules)
+    return Step(effect, outcome, evidence, desired(after, effect, status, rules),
+                _with_word(text, turns), before, stopped or done, question=question, evicted=gone,
+                marks=_marks(effect, rules) if kept else base.marks, turns=turns)
+
+
+def _with_word(text: str, turns: tuple[Turn, ...]) -> str:
+    """What is told, with a word about the lack of progress before it, if there is one to say."""
+    word = nudge(turns)
+    return bounded(f"{word}\n\n{text}") if word else text
 
 
 def desired(state: JsonObject, effect: Effect, status: Status, rules: Rules) -> JsonObject:

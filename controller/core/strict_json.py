@@ -30,26 +30,51 @@ class Bounds:
 
 
 def read_reply(raw: bytes, bounds: Bounds = Bounds()) -> JsonObject:
-    """The one JSON object in a model's reply: bare, or in exactly one fenced block.
-
-    Raises NotJson with the reason.
+    """The one JSON object in a model's reply: bare, in exactly one fenced block, or the only
+    balanced one in a text. Found, never repaired. Raises NotJson with the reason.
 
     >>> read_reply(b'{"a": 1}')
     {'a': 1}
     >>> read_reply(b'Here it is:\\n```json\\n{"a": 1}\\n```\\n')
     {'a': 1}
+    >>> read_reply(b'I did this: {"a": 1}. Done!')
+    {'a': 1}
     """
     text = _decoded(raw, bounds)
     stripped = text.strip()
-    if stripped.startswith("{"):
-        return read_object(stripped, bounds)
-    fenced = _fenced(text)
-    if len(fenced) == 1:
-        return read_object(fenced[0].strip(), bounds)
+    fenced = [] if stripped.startswith("{") else _fenced(text)
     if fenced:
-        raise NotJson(f"expected one JSON object, got {len(fenced)} fenced blocks; send one")
+        return read_object(_only(fenced, "fenced blocks").strip(), bounds)
+    objects = _balanced(stripped)
+    if objects:
+        return read_object(_only(objects, "of them"), bounds)
+    if stripped.startswith("{"):
+        return read_object(stripped, bounds)  # says where it ends too early
     raise NotJson("expected one JSON object and nothing around it, got "
                   + (f"text that begins {stripped[:40]!r}" if stripped else "an empty reply"))
+
+
+def _only(found: list[str], what: str) -> str:
+    if len(found) > 1:
+        raise NotJson(f"expected one JSON object, got {len(found)} {what}; send one")
+    return found[0]
+
+
+def _balanced(text: str) -> list[str]:
+    """Every balanced {…} at the top of a text; braces in the strings inside don't count."""
+    found, start, depth, quoted, escaped = [], 0, 0, False, False
+    for place, char in enumerate(text):
+        if quoted:
+            quoted, escaped = escaped or char != '"', char == "\\" and not escaped
+        elif char == '"':
+            quoted = depth > 0
+        elif char == "{":
+            start, depth = (start if depth else place), depth + 1
+        elif char == "}" and depth:
+            depth -= 1
+            if depth == 0:
+                found.append(text[start:place + 1])
+    return found
 
 
 def read_object(text: str, bounds: Bounds = Bounds()) -> JsonObject:

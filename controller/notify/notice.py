@@ -4,18 +4,18 @@ limit, that nothing answers. Never a step.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
+from controller.core.budget import near
 from controller.core.canonical import JsonObject, JsonValue
-from controller.core.config import Limits
 from controller.core.head import Head, Stop
 from controller.core.observation import one_line
 from controller.core.redact import showable
+from controller.core.rules import Rules
 from controller.core.showing import details
 
 _WHOLE = 2500  # bytes of what a question is about; ntfy takes messages of 4096
 _FEW = 10  # lines of what is longer
-
-_NEAR = 0.8  # of a limit
 
 _STOPS = {Stop.FINISHED: "done", Stop.STUCK: "stuck", Stop.LIMIT: "limit",
           Stop.WAITING: "needs-you"}
@@ -31,7 +31,7 @@ class Notice:
     text: str
 
 
-def notices(record: JsonObject, head: Head, limits: Limits) -> Iterator[Notice]:
+def notices(record: JsonObject, head: Head, rules: Rules, began: datetime) -> Iterator[Notice]:
     """What an audit record, and where the run stands after it, is to be told as."""
     kind = str(record["kind"])
     if kind == "unanswered":
@@ -48,15 +48,9 @@ def notices(record: JsonObject, head: Head, limits: Limits) -> Iterator[Notice]:
         asked = record["confirmation"]
         yield _notice("needs-you", f"needs-you/{asked}/{record['number']}",
                       f"needs you: {asked}", "")
-    yield from _near(head, limits)
-
-
-def _near(head: Head, limits: Limits) -> Iterator[Notice]:
-    for name, used, most in (("steps", head.spent.steps, limits.steps),
-                             ("usd", head.spent.usd, limits.usd)):
-        if most and _NEAR * most <= used < most:
-            yield _notice("limit-near", f"limit-near/{name}",
-                          f"{used:g} of {most:g} {name} are used", "")
+    at = datetime.fromisoformat(str(record["at"]))
+    for name, words in near(head, rules, (at - began).total_seconds()):
+        yield _notice("limit-near", f"limit-near/{name}", words, "")
 
 
 def document(notice: Notice, head: Head, goal: str, questions: JsonValue) -> JsonObject:

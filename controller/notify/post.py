@@ -8,10 +8,10 @@ from pathlib import Path
 
 from controller.core.approval import Seal
 from controller.core.canonical import JsonValue
-from controller.core.config import Limits
 from controller.core.errors import SetupError
 from controller.core.head import RunId
 from controller.core.ports import Clock
+from controller.core.rules import Rules
 from controller.notify.notice import Notice, document, notices, question
 from controller.notify.replies import Answer
 from controller.notify.routes import Route
@@ -43,7 +43,7 @@ class Post:
     desk: Desk
     seal: Seal
     clock: Clock
-    limits: Limits
+    rules: Rules
     routes: tuple[Route, ...]
     told: Path
     warn: Callable[[str], None]
@@ -59,9 +59,10 @@ class Post:
         known = self._known()
         if self.clock.now() < self.down:
             return  # it is told later: what waits for a server does not wait for a run
+        began = self.queries.launch(run).at
         for record in self.queries.audit(run, known.seen):
             head = self.queries.head(run)
-            new = [notice for notice in notices(record, head, self.limits)
+            new = [notice for notice in notices(record, head, self.rules, began)
                    if self._is_new(notice, known)]
             if not all(self._sent(run, notice) for notice in new):
                 self.down = self.clock.now() + _DOWN

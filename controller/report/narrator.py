@@ -111,8 +111,11 @@ _TOLD: dict[str, Callable[[JsonObject], str]] = {
     "committed": _committed,
     "refused": lambda record: f"refused: {_said(record)}",
     "parked": lambda record: f"waits for a person: {record['confirmation']}: {_said(record)}",
-    "unanswered": lambda record: (
-        f"the model did not answer: {first_line(str(record['reason']))}"),
+    "unanswered": lambda record: f"no reply from {first_line(str(record['reason']), 200)}",
+    "switched": lambda record: (
+        f"{record['model']} is asked instead of {record['from'] or 'nobody'}: "
+        f"{first_line(str(record['reason']))}"),
+    "lost": lambda record: str(record["reason"]),
     "said": lambda record: f"the user says: {first_line(str(record['text']))}",
     "found": _found,
     "decided": _decided,

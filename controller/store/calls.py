@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from controller.core.budget import charged
 from controller.core.canonical import JsonObject, entries
-from controller.core.head import Head, RunId, Spent
+from controller.core.head import Head, RunId
+from controller.core.patience import answered as answered_by
 from controller.core.records import Call
 from controller.store.effects import call_json
 from controller.store.ledger import keep
@@ -46,6 +47,11 @@ def drop(tables: Tables, run: RunId) -> None:
             tables.put_confirmation(replace(row, status="used"))
 
 
-def charge(head: Head, call: Call) -> Spent:
-    """What the run has spent with this call. A granted one was paid for when it was made."""
-    return head.spent if call.grant else charged(head.spent, call.reply.usage)
+def charge(head: Head, call: Call) -> Head:
+    """The head with this call paid for, and its model free. A granted one was paid for when it was
+    made.
+    """
+    if call.grant:
+        return head
+    return replace(head, spent=charged(head.spent, call),
+                   asking=answered_by(head.asking, call.model, call.at))

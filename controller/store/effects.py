@@ -38,12 +38,14 @@ def call_json(call: Call) -> JsonObject:
         "prompt_bytes": len(prompt.text.encode()),
         "reply": digest_bytes(reply.body), "fault": reply.fault,
         "usage": asdict(reply.usage), "at": call.at.isoformat(), "grant": call.grant,
+        "model": call.model, "usd": call.usd,
     }
 
 
 def call_of(row: JsonObject, run: RunId, reply: bytes, grant: str) -> Call:
     """The call that a person granted. Its prompt is kept apart and is not needed again."""
-    prompt = Prompt(run, int_in(row["version"]), int_in(row["step"]), str(row["tree"]), "", "", {})
+    prompt = Prompt(run, int_in(row["version"]), int_in(row["step"]), str(row["tree"]),
+                    "", "", "", {})
     usage = Usage(**cast("Any", row["usage"]))  # as asdict wrote it
     fault = row["fault"]
     return Call(prompt, Reply(reply, usage, fault if isinstance(fault, str) else None),

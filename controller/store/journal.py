@@ -19,6 +19,7 @@ from controller.core.errors import StaleHead, StateError
 from controller.core.evidence import evidence_artifacts, evidence_json
 from controller.core.facts import Facts
 from controller.core.head import (
+    Asking,
     Head,
     Launch,
     Lease,
@@ -28,7 +29,8 @@ from controller.core.head import (
     Stopped,
 )
 from controller.core.observation import whole
-from controller.core.ports import Alive
+from controller.core.ports import Alive, Missed
+from controller.core.progress import nudge
 from controller.core.projection import corrected, tree_of
 from controller.core.records import (
     Call,
@@ -42,7 +44,7 @@ from controller.core.records import (
     effect_id,
 )
 from controller.core.verdict import Verdict
-from controller.store import calls, doubts, effects, queue, rows
+from controller.store import asked, calls, doubts, effects, queue, rows
 from controller.store.inbox import Inbox
 from controller.store.leases import LEASE, Held
 from controller.store.ledger import keep, note, row_of
@@ -118,7 +120,7 @@ class Journal:
                 self._abandon(lease, closing, facts.now)
             head = candidate.base
             if call:
-                head = replace(head, spent=calls.charge(head, call))
+                head = calls.charge(head, call)
                 calls.keep_call(self.tables, call)
                 calls.use(self.tables, lease.run, call)
             effect = Effect(effect_id(lease.run, head.version, candidate.transition),
@@ -133,8 +135,11 @@ class Journal:
                now: datetime) -> Head:
         objections = "\n".join(f"- {objection}" for verdict in verdicts
                                for objection in verdict.objections)
-        told = corrected(head, f"Your answer was refused, and nothing happened:\n{objections}")
-        after = replace(told, spent=refused(calls.charge(head, call)))
+        word = nudge(head.turns)
+        told = corrected(head, "\n".join(filter(None, (
+            "Your answer was refused, and nothing happened:", objections, word))))
+        after = calls.charge(told, call)
+        after = replace(after, spent=refused(after.spent))
         with self._writes.writing(lease.run):
             row = self._writes.held(lease, head.version)
             calls.keep_call(self.tables, call)
@@ -149,19 +154,19 @@ class Journal:
 
     def park(self, lease: Lease, candidate: Candidate, verdicts: tuple[Verdict, ...],
              call: Call, question: Question, now: datetime) -> Head:
-        head = candidate.base
-        spent = calls.charge(head, call)
+        head = calls.charge(candidate.base, call)
+        spent = head.spent
         with self._writes.writing(lease.run):
             row = self._writes.held(lease, head.version)
             calls.keep_call(self.tables, call)
             recorded = calls.recorded(self.tables, lease.run, call)
-            asked = queue.pose(self.tables, lease.run, question, spent.steps, now, call)
-            after = replace(queue.parked(head, question, asked), spent=spent)
+            id = queue.pose(self.tables, lease.run, question, spent.steps, now, call)
+            after = queue.parked(head, question, id)
             after = replace(after, state=queue.shown(self.tables, after))
             self._writes.advance(row, after, now)
             note(self.tables, lease.run, "parked", now, {
                 "version": head.version, "step": spent.steps, "call": recorded,
-                "confirmation": asked, "action": candidate.transition.document["action"],
+                "confirmation": id, "action": candidate.transition.document["action"],
                 "kept": question.body["kept"], "again": question.again,
                 "verdicts": effects.verdicts_json(verdicts)})
         return after
@@ -180,14 +185,12 @@ class Journal:
 
     def commit(self, lease: Lease, step: Step, now: datetime) -> Head:
         base, action = step.effect.candidate.base, step.effect.candidate.transition.action
-        document = step.effect.candidate.transition.document["action"]
-        mark = digest([document, step.outcome.summary, step.outcome.source.tree])
         after = Head(base.run, base.version + 1, step.state, step.observation, step.before,
-                     performed(base.spent, mark),
+                     performed(base.spent),
                      base.heard if step.heard is None else step.heard, step.outcome.source.extras,
                      step.stopped, base.exposed or step.outcome.exposed,
                      action.version if isinstance(action, Amend) else base.contract,
-                     step.marks, base.schema)
+                     step.marks, base.schema, base.asking, step.turns)
         with self._writes.writing(lease.run):
             row = self._writes.held(lease, base.version)
             effect = self.tables.effect(lease.run)
@@ -196,9 +199,9 @@ class Journal:
             gone = canonical(step.evicted) if step.evicted else b""
             for data in (step.outcome.output, gone, *evidence_artifacts(step.evidence)):
                 keep(self.tables, data)
-            asked = ""
+            id = ""
             if step.question:
-                asked = queue.pose(self.tables, lease.run, step.question, base.spent.steps, now)
+                id = queue.pose(self.tables, lease.run, step.question, base.spent.steps, now)
                 after = replace(after, state=queue.shown(self.tables, after))
             self.tables.put_effect(lease.run, None)
             doubts.settled(self.tables, step.effect)
@@ -208,7 +211,7 @@ class Journal:
             state = keep(self.tables, canonical(after.state))
             self._writes.advance(row, after, now)
             note(self.tables, lease.run, "committed", now, effects.step_json(
-                step, after, entries(effect["call"]), state, asked))
+                step, after, entries(effect["call"]), state, id))
         return after
 
     def migrate(self, lease: Lease, head: Head, schema: JsonObject, now: datetime) -> Head:
@@ -230,23 +233,24 @@ class Journal:
                             "extras": after.extras}})
         return after
 
-    def miss(self, lease: Lease, reason: str, now: datetime) -> None:
-        head = self.head(lease.run)
-        with self._writes.writing(lease.run):
-            self._writes.held(lease, head.version)
-            note(self.tables, lease.run, "unanswered", now, {
-                "version": head.version, "step": head.spent.steps, "reason": reason})
+    def reserve(self, lease: Lease, asking: Asking, why: str, now: datetime) -> None:
+        asked.reserve(self._writes, lease, asking, why, now)
+
+    def miss(self, lease: Lease, missed: Missed, now: datetime) -> Head:
+        return asked.miss(self._writes, lease, missed, now)
+
+    def again(self, lease: Lease, now: datetime) -> Head:
+        return asked.again(self._writes, lease, now)
 
     def stop(self, lease: Lease, stopped: Stopped | None, now: datetime) -> Head:
         with self._writes.writing(lease.run):
             head = self.head(lease.run)
-            spent = head.spent if stopped else rested(head.spent)
-            after = replace(head, stopped=stopped, spent=spent)
+            after = replace(head if stopped else rested(head), stopped=stopped)
             if stopped and stopped.why is Stop.ABORTED:
                 calls.drop(self.tables, lease.run)
             self._writes.advance(self._writes.held(lease, head.version), after, now)
             note(self.tables, lease.run, "stopped" if stopped else "resumed", now, {
-                "version": head.version, "step": spent.steps,
+                "version": head.version, "step": head.spent.steps,
                 "stopped": rows.stopped_json(stopped or head.stopped),
                 "before": rows.stopped_json(head.stopped)})
         return after

@@ -5,9 +5,28 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, cast
 
-from controller.core.canonical import JsonObject, JsonValue, canonical, digest_bytes, entries
+from controller.core.canonical import (
+    JsonObject,
+    JsonValue,
+    canonical,
+    digest_bytes,
+    entries,
+    members,
+)
 from controller.core.errors import Damaged
-from controller.core.head import Head, Launch, Owner, RunId, Spent, Stop, Stopped
+from controller.core.head import (
+    Aside,
+    Asking,
+    Head,
+    Launch,
+    Owner,
+    Reserved,
+    RunId,
+    Spent,
+    Stop,
+    Stopped,
+    Turn,
+)
 from controller.store.tables import AuditRow
 
 GENESIS = "0" * 64
@@ -21,7 +40,8 @@ def head_json(head: Head) -> JsonObject:
         "observation": head.observation, "before": head.before, "spent": asdict(head.spent),
         "heard": head.heard, "extras": head.extras, "exposed": head.exposed,
         "contract": head.contract, "marks": head.marks, "state_schema": head.schema,
-        "stopped": stopped_json(head.stopped),
+        "stopped": stopped_json(head.stopped), "asking": asking_json(head.asking),
+        "turns": [asdict(turn) for turn in head.turns],
     }
 
 
@@ -38,10 +58,51 @@ def _head_of(row: JsonObject) -> Head:
     return Head(
         RunId(str(row["run"])), int_in(row["version"]), object_in(row["state"]),
         str(row["observation"]), str(row["before"]),
-        Spent(**cast("Any", row["spent"])),  # as asdict wrote it
+        _spent_of(object_in(row["spent"])),
         int_in(row["heard"]), str(row.get("extras", "")), stopped_of(row["stopped"]),
         row.get("exposed") is True, int_in(row.get("contract", 1)),
-        entries(row.get("marks")), str(row.get("state_schema", "")))
+        entries(row.get("marks")), str(row.get("state_schema", "")),
+        asking_of(entries(row.get("asking"))),
+        tuple(Turn(**cast("Any", turn)) for turn in members(row.get("turns"))))
+
+
+def _spent_of(row: JsonObject) -> Spent:
+    """What a run has spent; before 0.2 all tokens were one number."""
+    if "tokens" not in row:
+        return Spent(**cast("Any", row))  # as asdict wrote it
+    return Spent(int_in(row["steps"]), int_in(row["refusals_in_a_row"]), int_in(row["tokens"]),
+                 usd=float(cast("Any", row["usd"])), unpriced=int_in(row["unpriced"]))
+
+
+def asking_json(asking: Asking) -> JsonObject:
+    """How it stands with the models."""
+    return {"model": asking.model, "misses": asking.misses, "since": moment_json(asking.since),
+            "until": moment_json(asking.until), "why": asking.why,
+            "aside": {name: {"until": moment_json(aside.until), "why": aside.why}
+                      for name, aside in asking.aside.items()},
+            "reserved": asdict(asking.reserved) if asking.reserved else None}
+
+
+def asking_of(row: JsonObject) -> Asking:
+    """What `asking_json` wrote; runs of before 0.2 have nothing of it."""
+    if not row:
+        return Asking()
+    reserved = row["reserved"]
+    return Asking(
+        str(row["model"]), int_in(row["misses"]), _moment_of(row["since"]),
+        _moment_of(row["until"]), str(row["why"]),
+        {name: Aside(_moment_of(entries(aside)["until"]), str(entries(aside)["why"]))
+         for name, aside in object_in(row["aside"]).items()},
+        Reserved(**cast("Any", reserved)) if reserved else None)  # as asdict wrote it
+
+
+def moment_json(moment: datetime | None) -> str | None:
+    """A moment, or null."""
+    return moment.isoformat() if moment else None
+
+
+def _moment_of(value: JsonValue) -> datetime | None:
+    return datetime.fromisoformat(str(value)) if value else None
 
 
 def stopped_json(stopped: Stopped | None) -> JsonValue:

@@ -5,14 +5,26 @@ that a test can say what the model was shown.
 """
 
 import itertools
+import socket
 import socketserver
+import struct
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
-from controller.testing.wire import Answer, HttpReply, ModelRequest, Turn, parsed_object
+from controller.testing.wire import (
+    Answer,
+    Delivery,
+    HttpReply,
+    ModelRequest,
+    Turn,
+    parsed_object,
+)
 from controller.testing.wire_apis import api_of, json_reply, reply, side_answer
+
+_PATIENCE = 60.0  # seconds after which even a server that says nothing ends
+_DRIP = 0.05  # seconds between two bytes
 
 
 class ModelServer:
@@ -40,6 +52,7 @@ class ModelServer:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._http.over.set()
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
@@ -71,6 +84,7 @@ class _LoopbackServer(ThreadingHTTPServer):
 
     def __init__(self, serve: Callable[[ModelRequest], HttpReply]) -> None:
         self.serve = serve
+        self.over = threading.Event()
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def server_bind(self) -> None:
@@ -88,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
         parsed = parsed_object(body.decode(errors="replace")) or {}
-        self._send(self.server.serve(ModelRequest(self.path, headers, body, parsed)))
+        self._deliver(self.server.serve(ModelRequest(self.path, headers, body, parsed)))
 
     def do_GET(self) -> None:
         self._send(json_reply(*side_answer(self.path)))
@@ -96,13 +110,49 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._send(HttpReply(200, "text/plain", b""))
 
-    def _send(self, reply: HttpReply) -> None:
+    def _deliver(self, reply: HttpReply) -> None:
+        """Send a reply in the way that it is to be delivered."""
+        half = reply.body[:len(reply.body) // 2]
+        self.close_connection = True
+        match reply.delivery:
+            case Delivery.WHOLE | Delivery.NOT_HTTP:
+                self._send(reply)
+            case Delivery.SILENT:
+                self.server.over.wait(_PATIENCE)
+            case Delivery.STALLED:
+                self._send(reply, half)
+                self.server.over.wait(_PATIENCE)
+            case Delivery.DRIPPED:
+                self._drip(reply)
+            case Delivery.RESET:
+                self._send(reply, half)
+                self._reset()
+            case Delivery.ENDED:
+                self._send(reply, half)
+
+    def _drip(self, reply: HttpReply) -> None:
+        self._send(reply, b"")
+        for place in range(len(reply.body)):
+            if self.server.over.wait(_DRIP):
+                return
+            self.wfile.write(reply.body[place:place + 1])
+            self.wfile.flush()
+
+    def _reset(self) -> None:
+        """Closing with lingering off sends a reset instead of an end (socket(7))."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+    def _send(self, reply: HttpReply, part: bytes | None = None) -> None:
         self.send_response(reply.status)
-        named = {"content-type": reply.content_type, "content-length": str(len(reply.body))}
+        named = {"content-type": reply.content_type}
+        if part is None:
+            named["content-length"] = str(len(reply.body))
         for name, value in {**named, "connection": "close", **reply.headers}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(reply.body)
+        self.wfile.write(reply.body if part is None else part)
+        self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:
         pass

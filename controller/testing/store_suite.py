@@ -12,9 +12,11 @@ from controller.core.action import EffectClass
 from controller.core.aim import Aim
 from controller.core.errors import LeaseLost, SetupError, StaleHead, StateError
 from controller.core.gates import admit
-from controller.core.head import Lease, Owner, RunId, Stop, Stopped
+from controller.core.head import Asking, Lease, Owner, RunId, Stop, Stopped
+from controller.core.miss import Miss, Overloaded
+from controller.core.ports import Missed
 from controller.core.prompt import render
-from controller.core.records import Call, Candidate, Effect, Outcome, Remains, Status
+from controller.core.records import Call, Candidate, Effect, Outcome, Remains, Reply, Status
 from controller.core.settle import settle
 from controller.store.journal import Journal
 from controller.store.leases import LEASE
@@ -24,6 +26,8 @@ from controller.testing.clock import MORNING
 from controller.testing.world import ME, RUN, SEAL, World, command
 
 AIM = Aim(EffectClass.WORKSPACE, "the worktree", "the command has ended")
+MISSED = Missed(Miss(Overloaded(), "busy"), Asking("model", 1, MORNING, MORNING, "busy"),
+                "asked again", None, MORNING, MORNING)
 OTHER = Owner("elsewhere", 2, "boot/2")
 
 
@@ -95,7 +99,7 @@ def a_frozen_holder_can_write_nothing_after_he_was_taken_over(tables: Tables) ->
         for write in (lambda: world.store.commit(first, step, late),
                       lambda: world.store.doubt(first, effect, outcome, {}, late),
                       lambda: world.store.stop(first, None, late),
-                      lambda: world.store.miss(first, "", late),
+                      lambda: world.store.miss(first, MISSED, late),
                       lambda: world.store.renew(first, late),
                       lambda: world.store.check(first)):
             _raises(LeaseLost, write)
@@ -275,7 +279,9 @@ def _asked(tables: Tables) -> tuple[World, tuple[Lease, Candidate, Call]]:
     head = world.open()
     lease = world.store.lease(RUN, ME, MORNING).__enter__()
     prompt = render(world.rules, head)
-    call = Call(prompt, world.model.propose(prompt), MORNING)
+    said = world.model.propose(prompt)
+    assert isinstance(said, Reply)
+    call = Call(prompt, said, MORNING)
     candidate, _ = admit(call, head, world.authority.observe(head), world.rules)
     return world, (lease, candidate, call)
 

@@ -22,9 +22,9 @@ from controller.core.action import (
 )
 from controller.core.canonical import JsonObject, canonical, digest
 from controller.core.drift import Drift
-from controller.core.errors import ModelUnavailable
 from controller.core.facts import Facts, Source
 from controller.core.head import Head, Stop, Stopped
+from controller.core.miss import Broken, Miss
 from controller.core.ports import Clock
 from controller.core.records import (
     POSTCONDITION,
@@ -72,7 +72,7 @@ class Files:
 class ScriptedModel:
     """A model that says what a test tells it to, in order, and keeps every prompt."""
 
-    answers: list[Callable[[Prompt], Reply]] = field(default_factory=list)
+    answers: list[Callable[[Prompt], Reply | Miss]] = field(default_factory=list)
     prompts: list[Prompt] = field(default_factory=list)
     while_thinking: Callable[[], None] = lambda: None
 
@@ -80,11 +80,11 @@ class ScriptedModel:
     def name(self) -> str:
         return "scripted"
 
-    def propose(self, prompt: Prompt) -> Reply:
+    def propose(self, prompt: Prompt) -> Reply | Miss:
         self.prompts.append(prompt)
         self.while_thinking()
         if prompt.step >= len(self.answers):
-            raise ModelUnavailable("the test has told the model no more")
+            return Miss(Broken(), "the test has told the model no more")
         return self.answers[prompt.step](prompt)
 
     def replies(self, action: JsonObject, patch: Mapping[str, Any] | None = None,

@@ -6,10 +6,20 @@ Ids count up from 1: two equal runs get equal bytes.
 import enum
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from controller.testing import wire_openai as openai
-from controller.testing.wire import Answer, HttpReply, Json, Turn, halves, parsed_object, typed
+from controller.testing.wire import (
+    Answer,
+    Delivery,
+    HttpReply,
+    Json,
+    Manner,
+    Turn,
+    halves,
+    typed,
+)
 
 
 class Api(enum.Enum):
@@ -35,12 +45,18 @@ def side_answer(path: str) -> tuple[int, Json]:
 
 def reply(api: Api, turn: Turn) -> HttpReply:
     """The answer in its wire format, whole or streamed as the request wants it."""
+    return replace(_reply(api, turn), delivery=turn.answer.delivery)
+
+
+def _reply(api: Api, turn: Turn) -> HttpReply:
+    if turn.answer.delivery is Delivery.NOT_HTTP:
+        return HttpReply(200, "text/html", b"<html><body>Please log in to the hotel</body></html>")
     if turn.answer.status != 200:
         return json_reply(turn.answer.status, _complaint(api, turn.answer), turn.answer.headers)
     match api:
         case Api.MESSAGES:
             whole = _message(turn)
-            events = _message_events(whole, turn.answer.text)
+            events = _message_events(whole)
         case Api.RESPONSES:
             whole = openai.response(turn)
             events = openai.response_events(whole)
@@ -60,7 +76,7 @@ def json_reply(status: int, whole: Json, headers: Mapping[str, str] | None = Non
 
 def _complaint(api: Api, answer: Answer) -> Json:
     other = "invalid_request_error" if answer.status < 500 else "api_error"
-    kind = _COMPLAINTS.get(answer.status, other)
+    kind = answer.code or _COMPLAINTS.get(answer.status, other)
     if api is Api.MESSAGES:
         return {"type": "error", "error": {"type": kind, "message": answer.text}}
     return {"error": {"type": kind, "code": kind, "message": answer.text, "param": None}}
@@ -77,17 +93,18 @@ _COMPLAINTS = {
 
 
 def _message(turn: Turn) -> Json:
-    usage, block = turn.answer.usage, _block(turn)
+    usage, blocks = turn.answer.usage, _blocks(turn)
     return {
         "id": f"msg_{turn.number:04}",
         "type": "message",
         "role": "assistant",
         "model": turn.model,
-        "content": [block],
-        "stop_reason": "tool_use" if block["type"] == "tool_use" else "end_turn",
+        "content": blocks,
+        "stop_reason": _STOPS.get(turn.answer.manner) or (
+            "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"),
         "stop_sequence": None,
         "usage": {
-            "input_tokens": usage.input - usage.cached,
+            "input_tokens": turn.input - usage.cached,
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": usage.cached,
             "output_tokens": usage.output,
@@ -95,11 +112,34 @@ def _message(turn: Turn) -> Json:
     }
 
 
-def _block(turn: Turn) -> Json:
-    tool, given = _wanted_tool(turn.request.json), parsed_object(turn.answer.text)
-    if tool is None or given is None:
-        return {"type": "text", "text": turn.answer.text}
-    return {"type": "tool_use", "id": f"toolu_{turn.number:04}", "name": tool, "input": given}
+_STOPS = {Manner.REFUSED: "refusal", Manner.CUT: "max_tokens"}
+
+
+def _blocks(turn: Turn) -> list[Json]:
+    """The content, with what a tool is called with as the very text: a doubled key stays doubled.
+    """
+    text, tool = turn.answer.text, _wanted_tool(turn.request.json)
+    said = [{"type": "text", "text": text}]
+    if tool and text.lstrip().startswith("{"):
+        said = [_call(turn, tool)]
+    match turn.answer.manner:
+        case Manner.EMPTY:
+            return []
+        case Manner.THOUGHTS:
+            return [{"type": "thinking", "thinking": text, "signature": "c2lnbmVk"}]
+        case Manner.FOREIGN:
+            return [{**_call(turn, "Bash"), "input": '{"command": "ls"}'}]
+        case Manner.TWICE:
+            return said * 2 if tool else [{"type": "text", "text": f"{text}\n{text}"}]
+        case Manner.PLAIN | Manner.REFUSED:
+            return [{"type": "text", "text": text}]
+        case Manner.WELL | Manner.CUT:
+            return said
+
+
+def _call(turn: Turn, tool: str) -> Json:
+    return {"type": "tool_use", "id": f"toolu_{turn.number:04}", "name": tool,
+            "input": turn.answer.text}
 
 
 def _wanted_tool(request: Json) -> str | None:
@@ -110,17 +150,23 @@ def _wanted_tool(request: Json) -> str | None:
     return "StructuredOutput" if "StructuredOutput" in names else None
 
 
-def _message_events(whole: Json, text: str) -> Iterator[str]:
-    block, usage = whole["content"][0], whole["usage"]
+_DELTAS = {"tool_use": ("input", "input_json_delta", "partial_json"),
+           "text": ("text", "text_delta", "text"),
+           "thinking": ("thinking", "thinking_delta", "thinking")}
+"""Kind of block -> its field, and how a part of it is told."""
+
+
+def _message_events(whole: Json) -> Iterator[str]:
+    usage = whole["usage"]
     start = whole | {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 1}}
-    is_tool = block["type"] == "tool_use"
-    kind, key = ("input_json_delta", "partial_json") if is_tool else ("text_delta", "text")
-    empty: Json = {"input": {}} if is_tool else {"text": ""}
     ending = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
     yield typed("message_start", message=start)
-    yield typed("content_block_start", index=0, content_block=block | empty)
-    for part in halves(text):  # the text itself: a doubled key reaches the client doubled
-        yield typed("content_block_delta", index=0, delta={"type": kind, key: part})
-    yield typed("content_block_stop", index=0)
+    for index, block in enumerate(whole["content"]):
+        name, kind, key = _DELTAS[block["type"]]
+        empty: Json = {name: {} if name == "input" else ""}
+        yield typed("content_block_start", index=index, content_block=block | empty)
+        for part in halves(block[name]):
+            yield typed("content_block_delta", index=index, delta={"type": kind, key: part})
+        yield typed("content_block_stop", index=index)
     yield typed("message_delta", delta=ending, usage=usage)
     yield typed("message_stop")

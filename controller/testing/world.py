@@ -11,13 +11,14 @@ effects can be half done, doubled and restored like real ones.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import cast
 
 import contracts
 from controller.core.action import Command
 from controller.core.approval import Seal
 from controller.core.canonical import JsonObject, JsonValue, digest
-from controller.core.config import Limits
+from controller.core.config import FIRST_MODEL, Limits, ModelConfig
 from controller.core.contract import CommandCheck, Contract, Criterion
 from controller.core.governed import dated, governed
 from controller.core.head import Head, Launch, Lease, Owner, RunId
@@ -26,7 +27,8 @@ from controller.core.ports import Authority, Executor, Mailbox, Model, Store
 from controller.core.rules import Rules, transition_schema
 from controller.core.terms import contract_of
 from controller.launch import launch
-from controller.loop import Controller, current, run, step
+from controller.loop import current, run, step
+from controller.parts import Controller
 from controller.store.contracts import newest
 from controller.store.journal import Journal
 from controller.store.memory import MemoryTables
@@ -55,7 +57,8 @@ def rules(**changes: object) -> Rules:
     template = cast("JsonObject", contracts.schema("transition"))  # JSON, as it was parsed
     criterion = Criterion("green", "The tests pass.", CommandCheck(Command(("pytest",))))
     made = Rules("Do it.", Contract("Make it green.", (criterion,)), state,
-                 transition_schema(template, state), Policy(external=(DEPLOY,)), Limits())
+                 transition_schema(template, state), Policy(external=(DEPLOY,)), Limits(steps=100),
+                 models={FIRST_MODEL: ModelConfig("scripted")})
     return replace(made, **changes)  # type: ignore[arg-type]  # the caller names fields of Rules
 
 
@@ -90,6 +93,8 @@ class World:
     clock: FixedClock = field(default_factory=FixedClock)
     files: Files = field(default_factory=Files)
     model: ScriptedModel = field(default_factory=ScriptedModel)
+    begun: datetime = MORNING
+    others: dict[str, Model] = field(default_factory=dict)  # more models, by name
     alive: bool | None = True  # what is found when somebody looks for the holder of the run
     document: JsonObject = field(default_factory=document)
     mailbox: Mailbox = field(default_factory=Letters)
@@ -127,10 +132,10 @@ class World:
             document = newest(self.tables, SEAL, RUN)
             rules = replace(rules, contract=contract_of(document), terms=document,
                             mark=digest(document))
-        fixed = Launch(RUN, rules.contract.goal, "base", MORNING, {"contract": self.document})
-        return Controller(fixed, rules, wrap.model(self.model), wrap.authority(self.authority),
-                          wrap.executor(self.executor), wrap.store(self.store), self.clock,
-                          self.mailbox)
+        fixed = Launch(RUN, rules.contract.goal, "base", self.begun, {"contract": self.document})
+        return wrap.around(Controller(
+            fixed, rules, {FIRST_MODEL: self.model, **self.others}, self.authority, self.executor,
+            self.store, self.clock, self.mailbox))
 
     def open(self) -> Head:
         """Begin the run, unless it has begun."""
@@ -171,3 +176,9 @@ class Wrap:
     executor: Callable[[Executor], Executor] = lambda executor: executor
     authority: Callable[[Authority], Authority] = lambda authority: authority
     store: Callable[[Store], Store] = lambda store: store
+
+    def around(self, ctl: Controller) -> Controller:
+        """The controller with it around its ports."""
+        return replace(ctl, models={name: self.model(model) for name, model in ctl.models.items()},
+                       executor=self.executor(ctl.executor),
+                       authority=self.authority(ctl.authority), store=self.store(ctl.store))

@@ -1,24 +1,33 @@
 """What every adapter does, with its real client: one suite for all of them."""
 
 import json
+import os
+import signal
 import threading
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from controller.core import records
 from controller.core.canonical import JsonObject
-from controller.core.errors import ModelUnavailable, ModelUnusable
 from controller.core.gates import admit
 from controller.core.head import Stop
+from controller.core.miss import Miss, Unreachable
 from controller.core.ports import Model
 from controller.core.prompt import render
-from controller.core.records import Call, Prompt
+from controller.core.records import Call, Prompt, Reply
+from controller.processes import marked
 from controller.testing.clock import MORNING
+from controller.testing.misbehaviour import cases
 from controller.testing.model_server import ModelServer
-from controller.testing.script import Script
-from controller.testing.wire import Answer, ModelRequest, Usage
+from controller.testing.script import Script, to_ops
+from controller.testing.wire import Answer, Delivery, ModelRequest, Usage
 from controller.testing.world import RUN, World, Wrap, command
-from tests.adapters.conftest import Client
+from tests.adapters.conftest import CLIENTS, Client, binary
+from tests.adapters.matrix import tried
+from tests.adapters.overhead import MOST, measured
 
 STEPS: list[JsonObject] = [
     {"action": command("echo CANARY-ACTION"), "reasoning": "CANARY-REASONING",
@@ -46,7 +55,7 @@ def test_a_whole_run_and_no_history_leak(client: Client, tmp_path: Path) -> None
     """Only P, I, Σ, O reach the wire: earlier observations, actions, reasoning never do."""
     world = World()
     with ModelServer(Script(STEPS, client.encode)) as server:
-        head = world.go(wrap=through(client.build(server.url, tmp_path, 60)))
+        head = world.go(wrap=through(client.build(server.url, tmp_path)))
 
     assert head.stopped is not None
     assert (head.stopped.why, head.stopped.reason, head.version) == (Stop.STUCK, "enough", 5)
@@ -72,62 +81,74 @@ def test_the_price_of_a_call_is_what_the_backend_said(client: Client, tmp_path: 
         return Answer(Script(STEPS, client.encode)(request).text, usage=usage)
 
     with ModelServer(answer) as server:
-        reply = client.build(server.url, tmp_path, 60).propose(prompt())
+        reply = client.build(server.url, tmp_path).propose(prompt())
 
+    assert isinstance(reply, Reply)
+    if client.name == "command":
+        assert reply.usage == records.Usage()  # a program has no place to say it
+        return
     assert (reply.usage.input, reply.usage.cache_read, reply.usage.output) == (100, 20, 30)
-    assert (reply.usage.usd is None) == (client.name != "claude_cli")
+    assert (reply.usage.usd is None) == (not client.name.startswith("claude_cli"))
 
 
-@pytest.mark.parametrize(("status", "fault"), [
-    (401, ModelUnusable), (404, ModelUnusable), (429, ModelUnavailable), (500, ModelUnavailable),
-    (529, ModelUnavailable),
-])
-def test_a_failing_backend_is_named_by_whose_fault_it_is(
-        client: Client, status: int, fault: type[Exception], tmp_path: Path) -> None:
-    with ModelServer(lambda _: Answer("no", status=status)) as server:
-        model = client.build(server.url, tmp_path, 60)
-        with pytest.raises(fault):
-            model.propose(prompt())
-
-    # Claude asks a model it can't find a second time, without streaming, whatever its settings.
-    assert len(server.requests) == (2 if (client.name, status) == ("claude_cli", 404) else 1)
-
-
-def test_a_backend_that_is_not_there_is_unavailable(client: Client, tmp_path: Path) -> None:
+def test_a_backend_that_is_not_there_is_unreachable(client: Client, tmp_path: Path) -> None:
     with ModelServer(lambda _: "") as server:
         url = server.url
-    model = client.build(url, tmp_path, 60)
 
-    with pytest.raises(ModelUnavailable):
-        model.propose(prompt())
+    said = client.build(url, tmp_path).propose(prompt())
+
+    assert isinstance(said, Miss)
+    assert isinstance(said.why, Unreachable)
 
 
-def test_a_backend_that_never_answers_is_given_up(client: Client, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", [case.name for case in cases(ops=False)])
+def test_every_misbehaviour_of_a_provider_is_told_for_what_it_is(
+        client: Client, case: str, tmp_path: Path) -> None:
+    """As scripts/adapter_matrix prints it: right class, nothing believed, nothing left, in time."""
+    found = next(one for one in cases(ops=client.encode is to_ops) if one.name == case)
+
+    assert tried(client, found, tmp_path).wrong == ""
+
+
+def test_a_call_that_is_given_up_leaves_no_process_behind_when_we_die(tmp_path: Path) -> None:
+    """The real claude, whose parent is killed in the middle of a call."""
+    claude = CLIENTS[0]
+    binary(claude.variable)
+    silent = Answer("{}", delivery=Delivery.SILENT)
+    with ModelServer(lambda _: silent) as server:
+        ours = os.fork()
+        if ours == 0:
+            try:
+                claude.build(server.url, tmp_path).propose(prompt())
+            finally:
+                os._exit(0)
+        waited(lambda: bool(server.requests))
+        os.kill(ours, signal.SIGKILL)
+        os.waitpid(ours, 0)
+        waited(lambda: not marked(str(tmp_path)))
+
+    assert marked(str(tmp_path)) == ()
+
+
+def waited(so: Callable[[], bool]) -> None:
+    """Look until something is so, for 20 seconds at most."""
     over = threading.Event()
-
-    def silent(_: ModelRequest) -> str:
-        over.wait(30)
-        return "{}"
-
-    with ModelServer(silent) as server:
-        model = client.build(server.url, tmp_path, 3)
-        with pytest.raises(ModelUnavailable):
-            model.propose(prompt())
-        over.set()
-
-    assert not (tmp_path / "child").exists()
+    for _ in range(400):
+        if so():
+            return
+        over.wait(0.05)
 
 
 @pytest.mark.parametrize("text", [
-    "I would rather talk about it.", "", "[1, 2]",
+    "I would rather talk about it.", "[1, 2]",
     json.dumps({"expected_version": 0, "state_patch": [], "action": {"kind": "dance"}}),
-], ids=["prose", "empty", "list", "no-such-action"])
+], ids=["prose", "list", "no-such-action"])
 def test_an_answer_that_is_no_transition_is_refused(
         client: Client, text: str, tmp_path: Path) -> None:
     world = World()
     before = world.open()
     with ModelServer(lambda _: text) as server:
-        head = world.go(steps=1, wrap=through(client.build(server.url, tmp_path, 60)))
+        head = world.go(steps=1, wrap=through(client.build(server.url, tmp_path)))
 
     assert (head.version, head.state, head.spent.refusals_in_a_row) == (0, before.state, 1)
     assert "Your answer was refused" in head.observation
@@ -140,7 +161,7 @@ def test_a_key_that_stands_twice_is_seen(client: Client, tmp_path: Path) -> None
     world = World()
     world.open()
     with ModelServer(lambda _: text) as server:
-        head = world.go(steps=1, wrap=through(client.build(server.url, tmp_path, 60)))
+        head = world.go(steps=1, wrap=through(client.build(server.url, tmp_path)))
 
     assert head.version == 0
     assert 'the key "action" stands twice' in head.observation
@@ -150,34 +171,30 @@ def test_a_large_state_goes_through(client: Client, tmp_path: Path) -> None:
     """Prompts are longer than a command line may be, and than a pipe holds."""
     world = World()
     head = world.open()
-    from dataclasses import replace
 
     large = replace(head, state={**head.state, "filler": "x" * 300_000})
     shown = render(world.rules, large)
     with ModelServer(Script(STEPS, client.encode)) as server:
-        reply = client.build(server.url, tmp_path, 60).propose(shown)
+        reply = client.build(server.url, tmp_path).propose(shown)
 
+    assert isinstance(reply, Reply)
     call = Call(shown, reply, MORNING)
     candidate, _ = admit(call, head, world.authority.observe(head), world.rules)
     assert candidate.state["facts"] == {"cause": {"text": "it's “broken”", "source": "app.py:1"}}
     assert "x" * 300_000 in server.requests[0].text
 
 
-def test_what_lies_around_reaches_no_call(client: Client, tmp_path: Path) -> None:
-    """Instructions, hooks and memories of agent CLIs, planted wherever they might be looked for."""
-    hook = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command":
-            f"touch {tmp_path}/EXECUTED; echo CANARY"}]}]}}
-    for folder in (tmp_path, tmp_path / "empty", tmp_path / "home", tmp_path / "home/.codex",
-                   tmp_path / "home/.claude", tmp_path / "empty/.claude"):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md", ".mcp.json"):
-            (folder / name).write_text("CANARY")
-        (folder / "settings.json").write_text(json.dumps(hook))
-    with ModelServer(Script(STEPS, client.encode)) as server:
-        client.build(server.url, tmp_path, 60).propose(prompt())
+def test_what_lies_around_reaches_no_call_and_nothing_is_added_that_need_not_be(
+        client: Client, tmp_path: Path) -> None:
+    """Instructions, hooks and servers of agent CLIs, planted wherever they might be looked for."""
+    if client.name == "command":
+        return  # it is the user's own program
 
-    assert "CANARY" not in server.requests[0].body.decode()
-    assert not (tmp_path / "EXECUTED").exists()
+    found = measured(client, tmp_path)
+
+    assert (found.leaks, found.requests) == ((), 1)
+    assert found.added is not None
+    assert found.added <= MOST.get(client.name, 600)
 
 
 def _committed(world: World) -> list[JsonObject]:

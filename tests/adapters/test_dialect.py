@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from adapters.dialect import from_ops, merge_schema, ops_schema
+from adapters.dialect import answered, grammar_schema, merge_schema, ops_schema
 from controller.core.canonical import JsonObject, canonical
-from controller.core.records import Usage
+from controller.core.miss import Malformed, Miss
+from controller.core.records import Reply, Usage
 from controller.core.strict_json import read_reply
 from controller.testing.script import to_ops
 from controller.testing.world import rules
@@ -32,13 +33,30 @@ def test_the_merge_schema_is_whole_and_small_enough_for_a_command_line() -> None
     assert len(canonical(schema)) < 64 * 1024
 
 
+@pytest.mark.parametrize("compiled", [merge_schema, ops_schema, grammar_schema])
+def test_no_word_of_ours_is_in_a_schema_that_is_sent(compiled: Any) -> None:
+    """Claude drops a schema that has one, and says nothing; OpenAI turns it down."""
+    assert [key for part in walk(compiled(SCHEMA)) for key in part if key.startswith("x-")] == []
+
+
+def test_a_schema_for_grammars_has_nothing_that_lets_them_go_wild() -> None:
+    for part in walk(grammar_schema(SCHEMA)):
+        assert not ("anyOf" in part and "properties" in part)
+        assert not isinstance(part.get("type"), list)
+        assert "propertyNames" not in part or "type" not in part
+
+
+def of_ops(body: bytes) -> Reply | Miss:
+    return answered(body.decode(), Usage(), ops=True)
+
+
 @given(objects)
 def test_a_patch_survives_the_ops_dialect(patch: dict[str, Any]) -> None:
     document: JsonObject = {"expected_version": 1, "state_patch": patch, "action": {"kind": "read"}}
 
-    reply = from_ops(canonical(to_ops(document)), Usage())
+    reply = of_ops(canonical(to_ops(document)))
 
-    assert reply.fault is None
+    assert isinstance(reply, Reply)
     assert read_reply(reply.body) == document
 
 
@@ -46,7 +64,10 @@ def test_absent_keys_of_an_action_are_absent_again() -> None:
     body = canonical({"expected_version": 1, "state_patch": [], "action": {
         "kind": "run", "argv": None, "shell": "true", "timeout": None}})
 
-    assert read_reply(from_ops(body, Usage()).body)["action"] == {"kind": "run", "shell": "true"}
+    reply = of_ops(body)
+
+    assert isinstance(reply, Reply)
+    assert read_reply(reply.body)["action"] == {"kind": "run", "shell": "true"}
 
 
 @pytest.mark.parametrize(("operation", "fault"), [
@@ -61,10 +82,7 @@ def test_absent_keys_of_an_action_are_absent_again() -> None:
 def test_a_bad_operation_is_a_fault_with_its_place(operation: Any, fault: str) -> None:
     body = canonical({"expected_version": 1, "state_patch": [operation], "action": {}})
 
-    found = from_ops(body, Usage()).fault
-
-    assert found is not None
-    assert found.startswith(fault)
+    assert why(of_ops(body)).startswith(fault)
 
 
 def test_an_operation_through_a_value_is_a_fault() -> None:
@@ -72,11 +90,24 @@ def test_an_operation_through_a_value_is_a_fault() -> None:
         {"op": "set", "path": "/a", "value_json": "1"},
         {"op": "set", "path": "/a/b", "value_json": "1"}]})
 
-    assert from_ops(body, Usage()).fault == (
-        "/state_patch/1/path: /a/b leads through a value set before")
+    assert why(of_ops(body)) == "/state_patch/1/path: /a/b leads through a value set before"
 
 
-@pytest.mark.parametrize("body", [
-    b"", b"prose", b"[]", b'{"state_patch": {}}', b'{"a": 1, "a": 2}'])
-def test_what_is_no_ops_reply_is_passed_on_for_the_gates_to_judge(body: bytes) -> None:
-    assert from_ops(body, Usage()).body == body
+@pytest.mark.parametrize("body", [b"", b"prose", b"[]", b'{"a": 1, "a": 2}'])
+def test_what_is_no_object_is_malformed_and_kept(body: bytes) -> None:
+    said = of_ops(body)
+
+    assert isinstance(said, Miss)
+    assert (said.kind, said.body, said.billed) == ("Malformed", body, True)
+
+
+def test_a_patch_that_is_no_list_is_left_for_the_gates_to_judge() -> None:
+    body = canonical({"state_patch": {}})
+
+    assert of_ops(body) == Reply(body, Usage())
+
+
+def why(said: Reply | Miss) -> str:
+    assert isinstance(said, Miss)
+    assert isinstance(said.why, Malformed)
+    return said.why.why

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from adapters.scripted import Recording, Scripted
-from controller.core.errors import ModelUnusable, SetupError
+from controller.core.errors import SetupError
+from controller.core.miss import Miss
 from controller.core.prompt import render
-from controller.core.records import Prompt, Usage
+from controller.core.records import Prompt, Reply, Usage
 from controller.testing.world import World, command
 
 
@@ -25,6 +26,8 @@ def test_the_step_decides_which_reply_is_played(tmp_path: Path) -> None:
 
     again, first, second = model.propose(at(0)), model.propose(at(0)), model.propose(at(1))
 
+    assert isinstance(first, Reply)
+    assert isinstance(second, Reply)
     assert (first.body, second.body, again) == (b'{"a":1}', b"not JSON", first)
     assert second.usage == Usage(input=5)
 
@@ -32,8 +35,10 @@ def test_the_step_decides_which_reply_is_played(tmp_path: Path) -> None:
 def test_a_cassette_that_is_over_says_so(tmp_path: Path) -> None:
     (tmp_path / "c.jsonl").write_text('{"reply": {}}\n')
 
-    with pytest.raises(ModelUnusable, match=r"c\.jsonl has 1 replies; step 3 needs another"):
-        Scripted(tmp_path / "c.jsonl").propose(at(2))
+    said = Scripted(tmp_path / "c.jsonl").propose(at(2))
+
+    assert isinstance(said, Miss)
+    assert said.words.endswith("c.jsonl has 1 replies; step 3 needs another")
 
 
 @pytest.mark.parametrize("line", [

@@ -24,7 +24,8 @@ from controller.core.head import Head, Launch
 from controller.core.records import Prompt, Reply
 from controller.core.tier import Tier
 from controller.launch import launch
-from controller.loop import Controller, step
+from controller.loop import step
+from controller.parts import Controller
 from controller.process import Job, capture, supervise
 from controller.processes import marked
 from controller.project import read_project
@@ -193,10 +194,10 @@ def standing(arena: Arena) -> Iterator[Stand]:
         place = arena.place()
         fixed = new_launch(place, read_project(place.root))
         store, model = journal(place), Scripted()
-        launch(build(place, fixed, model, store, arena.sandbox))
+        launch(build(place, fixed, {"model": model}, store, arena.sandbox))
         with held(place, fixed.run, store) as lease:
             yield Stand(arena, place, fixed, build(
-                place, fixed, model, store, arena.sandbox, lease), model, lease)
+                place, fixed, {"model": model}, store, arena.sandbox, lease), model, lease)
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def _branch_moves(sandbox: Sandbox, folder: Path, _: dict[str, Any]) -> Told:
 
         body = json.dumps({"expected_version": stand.head.version, "state_patch": {},
                            "action": COMMIT}).encode()
-        step(replace(stand.ctl, model=Slow(body)), stand.lease)
+        step(replace(stand.ctl, models={"model": Slow(body)}), stand.lease)
         moved = user.ref(branch) != theirs
         failed = entries(stand.last["outcome"]).get("status") == "failed"
         return ("refused" if failed else "contained", str(stand.last["observation"])[:200],

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from controller.process import capture
+from controller.store.queries import Queries
+from controller.store.sqlite import open_tables
 from controller.testing.script import write_cassette
 from tests.conftest import Git
 
@@ -53,6 +55,14 @@ class Shop:
 
     def contract(self, name: str, text: str) -> None:
         (self.repo / ".agent-contract" / name).write_text(text)
+
+    @property
+    def holder(self) -> int:
+        """The process that holds the last run."""
+        queries = Queries(open_tables(self.repo / ".agent-runtime/oneshot.db"))
+        holder = queries.holder(queries.runs()[-1])
+        assert holder is not None
+        return holder.pid
 
     @property
     def worktree(self) -> Path:

@@ -108,7 +108,8 @@ def test_a_run_that_waits_is_answered_by_a_command_of_the_users(
     script, told = tmp_path / "tell.py", tmp_path / "told"
     script.write_text(APPROVES)
     quick.contract("config.yaml", json.dumps({
-        "model": {"adapter": "scripted"}, "approvals": {"mode": "wait", "wait": "1m"},
+        "model": {"adapter": "scripted"}, "limits": {"steps": 100},
+        "approvals": {"mode": "wait", "wait": "1m"},
         "notify": {"command": [sys.executable, str(script), str(told)]}}))
 
     ran = quick.oneshot("run", "--cassette", str(quick.replies(PROTECTED, WRITE, COMMIT, FINISH)))

@@ -44,6 +44,7 @@ def test_the_same_run_through_a_real_agent_cli(
         encode: Encode, tmp_path: Path) -> None:
     shop.contract("config.yaml", f"""
 model: {{adapter: {adapter}, model: test-model, binary: {binary(variable)}}}
+limits: {{steps: 100}}
 test_command: python -m pytest -q
 """)
     record = tmp_path / "recorded.jsonl"
@@ -58,7 +59,8 @@ test_command: python -m pytest -q
     status = shop.oneshot("status", "--json").json
     assert (status["phase"], status["exit_code"], status["step"]) == ("finished", 0, 16)
     assert {item["finding"] for item in status["criteria"].values()} == {"verified"}
-    assert status["usage"]["tokens"] == 16 * 30
+    assert status["usage"]["tokens"] == sum(
+        len(request.text) // 4 + 10 for request in server.requests)
     branch = f"oneshot/{status['run']}"
     assert git(shop.repo, "rev-parse", branch) == status["git"]["head"]
     assert git(shop.repo, "diff", "--name-only", "main", branch).splitlines() == [
@@ -96,7 +98,7 @@ def test_the_controller_killed_while_it_asks_the_model_asks_again(quick: Shop) -
             "kind": "finish", "result": "impossible", "summary": "enough"}})
 
     quick.contract("config.yaml", "model: {adapter: openai_api, model: m, api: chat, "
-                                  "strict: false}\n")
+                                  "dialect: plain}\nlimits: {steps: 9}\n")
     with ModelServer(deadly) as server:
         reach = ("--base-url", server.url + "/v1")
         killed = quick.oneshot("run", *reach, OPENAI_API_KEY="dummy")

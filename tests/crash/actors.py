@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-import controller.cli
+import controller.cli.ending
 import controller.cli.place
 import controller.cli.run
 from controller import loop
 from controller.cli.place import SystemClock
 from controller.core.head import Head, Lease
-from controller.loop import Controller
+from controller.parts import Controller
 from controller.testing.crash import Countdown, dying_at
 from tests.crash.stage import Stage
 
@@ -68,7 +68,7 @@ def _become(stage: Stage, name: str) -> None:
     sys.stdout, sys.stderr = (os.fdopen(os.dup(said), "w", buffering=1) for _ in range(2))
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, controller.cli._terminated)
+        signal.signal(number, controller.cli.ending.at_once)
 
 
 def wait(stage: Stage, pid: int, said: str = "") -> Ended:
@@ -125,11 +125,7 @@ def never() -> None:
 
 
 def _mortal(ctl: Controller, countdown: Countdown) -> Controller:
-    from dataclasses import replace
-
-    wrap = dying_at(countdown)
-    return replace(ctl, model=wrap.model(ctl.model), executor=wrap.executor(ctl.executor),
-                   authority=wrap.authority(ctl.authority), store=wrap.store(ctl.store))
+    return dying_at(countdown).around(ctl)
 
 
 def later() -> None:

@@ -7,7 +7,6 @@ down, so that a test knows which boundaries there are.
 import os
 import signal
 import sys
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import controller.cli.run
 from controller import loop
 from controller.cli.place import SystemClock
 from controller.core.head import Head, Lease
-from controller.loop import Controller
+from controller.parts import Controller
 from controller.testing.crash import Countdown, dying_at
 
 _slept = timedelta()
@@ -57,8 +56,6 @@ def _mortal(boundary: int, passed: Path) -> None:
     wrap = dying_at(countdown)
 
     def run(ctl: Controller, lease: Lease, steps: int | None = None) -> Head:
-        return loop.run(replace(
-            ctl, model=wrap.model(ctl.model), executor=wrap.executor(ctl.executor),
-            authority=wrap.authority(ctl.authority), store=wrap.store(ctl.store)), lease, steps)
+        return loop.run(wrap.around(ctl), lease, steps)
 
     controller.cli.run.run = run  # type: ignore[attr-defined]  # in a process of ours only

@@ -134,7 +134,8 @@ def harbour(tmp_path: Path, git: Git) -> Iterator[Harbour]:
     forge.issue(7, "Greet people", "Say hello.")
     with protected_remote(tmp_path, repo) as remote, serving(forge) as address:
         (repo / ".agent-contract/config.yaml").write_text(
-            f"model: {{adapter: scripted}}\nforge: {{kind: github, repo: octo/demo, settle: 0, "
+            "model: {adapter: scripted}\nlimits: {steps: 100}\n"
+            f"forge: {{kind: github, repo: octo/demo, settle: 0, "
             f"api: '{address}', remote: '{remote}', token: $FORGE_TOKEN, issue: 7}}\n")
         git(repo, "add", "-A")
         git(repo, "commit", "-q", "-m", "config")

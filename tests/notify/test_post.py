@@ -25,7 +25,7 @@ from tests.test_approvals import ASKED, POLICY
 def posted(world: World, tmp_path: Path, *ways: Route) -> Wrap:
     """What lets a world's record go out by these routes, and answers come in."""
     told: list[str] = []
-    post = Post(world.queries, world.desk, SEAL, world.clock, world.rules.limits, ways,
+    post = Post(world.queries, world.desk, SEAL, world.clock, world.rules, ways,
                 tmp_path / "notices.json", told.append)
     world.mailbox = post
     return Wrap(store=lambda store: replace(store, written=post.written))  # type: ignore[type-var]  # a Journal
