@@ -21,8 +21,8 @@ _HERE = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What an adapter is built from. `folder` is its own, `root` the user's checkout; `mark` goes
-    into the environment of what it starts.
+    """What an adapter is built from. `folder` is its own, `root` the user's checkout; by `mark` is
+    found what it has started, when we have died.
     """
 
     settings: Settings
@@ -30,11 +30,7 @@ class Setup:
     folder: Path
     root: Path
     clock: Clock
-
-    @property
-    def mark(self) -> str:
-        """What its children are found by when we have died."""
-        return str(self.folder.parent)
+    mark: str = ""
 
     def binary(self, program: str) -> str:
         """The path of a program. Raises ModelUnusable when it is not there."""

@@ -56,10 +56,10 @@ def step(ctl: Controller, lease: Lease) -> Head:
     """
     ctl.mailbox.collect(lease.run)
     head = ctl.store.inbox.attend(lease, ctl.clock.now())
-    rested = head if head.stopped else resting(ctl, lease, head)
+    granted = None if head.stopped else ctl.store.inbox.granted(lease.run)
+    rested = head if head.stopped else None if granted else resting(ctl, lease, head)
     if rested:
         return rested
-    granted = ctl.store.inbox.granted(lease.run)
     facts = ctl.authority.observe(head)
     due = _due(ctl, head, facts)
     if due:

@@ -231,3 +231,28 @@ def test_a_wait_goes_on_through_a_restart(tmp_path: Path) -> None:
     assert EVENING < half < at(0.5)
     assert asked[0] == EVENING
     assert asked[1] >= at(0.5)
+
+
+def test_what_a_person_has_allowed_waits_for_no_model(tmp_path: Path) -> None:
+    clock = FixedClock(EVENING)
+
+    def answer(request: ModelRequest) -> Answer:
+        if clock.now() > EVENING:
+            return limit(at(8))
+        clock.sleep(1)
+        return Answer(json.dumps({"expected_version": 0, "state_patch": {},
+                                  "action": command("write app.py risky")}))
+
+    with ModelServer(answer) as server:
+        world = night(server.url, clock, tmp_path)
+        world.rules = replace(world.rules, approvals=Approvals("continue", 86400, 0))
+        with pytest.raises(Died):
+            world.go(wrap=dying_at(Countdown(60)))
+        asked, = world.queries.questions(RUN)
+        world.desk.answer(RUN, str(asked["id"]), approve=True, reason="", now=clock.now())
+        world.alive = False
+        with pytest.raises(Died):
+            world.go(wrap=dying_at(Countdown(60)))
+
+    assert world.files.writes == ["write app.py risky"]
+    assert clock.now() < at(1)

@@ -15,7 +15,8 @@ from controller.core.errors import SetupError
 from controller.core.head import RunId
 from controller.process import detached
 
-_OFF = ("-d", "--background")
+_INSIDE = "ONESHOT_IN_BACKGROUND"
+"""The variable that a process in the background finds."""
 
 _BEGINS = 1.0  # seconds in which a process that can't begin says so
 
@@ -27,7 +28,7 @@ def in_background(place: Place, run: RunId, *more: str) -> int:
     log = place.runs / run / "console.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     unit = _unit(place, run)
-    child = detached([*unit, *_this_command(more)], Path.cwd(), dict(os.environ), log)
+    child = detached([*unit, *_this_command(more)], Path.cwd(), {**os.environ, _INSIDE: "1"}, log)
     ended = child.ended_within(_BEGINS)
     if ended:
         said = log.read_text("utf-8", "replace").strip()[-2000:]
@@ -38,10 +39,14 @@ def in_background(place: Place, run: RunId, *more: str) -> int:
     return 0
 
 
+def inside(place: Place) -> bool:
+    """Whether this is that process: the same command line means the foreground here."""
+    return _INSIDE in place.settings.variables
+
+
 def _this_command(more: Sequence[str]) -> list[str]:
-    """This very command, to be run in the foreground."""
-    return [sys.executable, "-P", "-c", "from controller.cli import main; main()",
-            *(word for word in sys.argv[1:] if word not in _OFF), *more]
+    return [sys.executable, "-P", "-c", "from controller.cli import main; main()", *sys.argv[1:],
+            *more]
 
 
 def _unit(place: Place, run: RunId) -> list[str]:

@@ -58,5 +58,6 @@ def gentle(clock: SystemClock) -> Iterator[Ending]:
         yield ending
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         for number, handler in before.items():
             signal.signal(number, handler)

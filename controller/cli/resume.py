@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from controller.cli.background import in_background
+from controller.cli.background import in_background, inside
 from controller.cli.changes import Changes, Way, run_options
 from controller.cli.live import View
 from controller.cli.place import Place, new_launch, open_place
@@ -41,7 +41,7 @@ def command(folder: Path, name: str | None, changes: Changes, way: Way, or_start
         place.desk.wish(fixed.run, Wish.NONE, place.clock.now())
         talk(f"run {fixed.run} goes on in the process that was paused")
         return
-    if way.background:
+    if way.background and not inside(place):
         click.get_current_context().exit(in_background(place, fixed.run))
     if not way.as_json:
         _mention_contract(place, fixed)

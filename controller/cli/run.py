@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from controller.checkout import is_dirty, noticed
-from controller.cli.background import in_background
+from controller.cli.background import in_background, inside
 from controller.cli.changes import Changes, Way, run_options
 from controller.cli.confine import ready
 from controller.cli.ending import gentle
@@ -51,7 +51,7 @@ def command(folder: Path, changes: Changes, way: Way, run_id: str | None) -> Non
 def start(place: Place, fixed: Launch, way: Way) -> int:
     """Begin a run and drive it, here or in the background. Returns the exit code."""
     _check_limits(fixed, way)
-    if way.background:
+    if way.background and not inside(place):
         return in_background(place, fixed.run, "--run-id", fixed.run)
     _mention_others(place, way.as_json)
     if not way.as_json and is_dirty(place.user):

@@ -114,9 +114,9 @@ def build_models(place: Place, launch: Launch, config: Config) -> dict[str, Mode
 def _built(place: Place, launch: Launch, name: str, config: ModelConfig) -> Model:
     from adapters.registry import Setup, find
 
-    folder = House(place, launch).cache / name
-    return find(config.adapter).build(
-        Setup(place.settings, config, folder, place.root, place.clock))
+    house = House(place, launch)
+    return find(config.adapter).build(Setup(
+        place.settings, config, house.cache / "models" / name, place.root, place.clock, house.mark))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ limit, that nothing answers. Never a step.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from controller.core.budget import near
 from controller.core.canonical import JsonObject, JsonValue
@@ -16,6 +16,9 @@ from controller.core.showing import details
 
 _WHOLE = 2500  # bytes of what a question is about; ntfy takes messages of 4096
 _FEW = 10  # lines of what is longer
+
+_LONG = timedelta(minutes=10)
+"""For so long models may be away before somebody is told."""
 
 _STOPS = {Stop.FINISHED: "done", Stop.STUCK: "stuck", Stop.LIMIT: "limit",
           Stop.WAITING: "needs-you"}
@@ -34,7 +37,7 @@ class Notice:
 def notices(record: JsonObject, head: Head, rules: Rules, began: datetime) -> Iterator[Notice]:
     """What an audit record, and where the run stands after it, is to be told as."""
     kind = str(record["kind"])
-    if kind == "unanswered":
+    if kind == "unanswered" and _lasts(record, head):
         yield _notice("backend-down", "backend-down", "the model does not answer",
                       str(record["reason"]))
     if kind in ("conflict", "asked again"):
@@ -51,6 +54,16 @@ def notices(record: JsonObject, head: Head, rules: Rules, began: datetime) -> It
     at = datetime.fromisoformat(str(record["at"]))
     for name, words in near(head, rules, (at - began).total_seconds()):
         yield _notice("limit-near", f"limit-near/{name}", words, "")
+
+
+def _lasts(record: JsonObject, head: Head) -> bool:
+    """Whether a failure is worth waking somebody: it lasts, or nobody is left to be asked."""
+    at = datetime.fromisoformat(str(record["at"]))
+    until = record.get("until")
+    wait = datetime.fromisoformat(str(until)) - at if until else timedelta(0)
+    gone = head.asking.model in head.asking.aside and not until
+    since = at - head.asking.since if head.asking.since else timedelta(0)
+    return gone or max(wait, since) >= _LONG
 
 
 def document(notice: Notice, head: Head, goal: str, questions: JsonValue) -> JsonObject:

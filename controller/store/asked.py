@@ -18,9 +18,9 @@ def reserve(writes: Writes, lease: Lease, asking: Asking, why: str, now: datetim
     """Write down whom is asked and what it may cost at the worst; `why` is there when it is
     somebody else than last time.
     """
-    head = rows.head_of(row_of(writes.tables, lease.run).head)
-    with writes.tables.transaction() if not why else writes.writing(lease.run):
-        row = writes.held(lease, head.version)
+    with writes.writing(lease.run) if why else writes.tables.transaction():
+        row = writes.own(lease)
+        head = rows.head_of(row.head)
         writes.advance(row, replace(head, asking=asking), now)
         if why:
             note(writes.tables, lease.run, "switched", now, {
@@ -30,11 +30,12 @@ def reserve(writes: Writes, lease: Lease, asking: Asking, why: str, now: datetim
 
 def miss(writes: Writes, lease: Lease, missed: Missed, now: datetime) -> Head:
     """Write down a call without a reply, and what is done about it."""
-    head, said = rows.head_of(row_of(writes.tables, lease.run).head), missed.miss
-    after = replace(head, asking=missed.asking, spent=unanswered(
-        head.spent, said.usage, missed.usd, billed=said.billed))
+    said = missed.miss
     with writes.writing(lease.run):
-        row = writes.held(lease, head.version)
+        row = writes.own(lease)
+        head = rows.head_of(row.head)
+        after = replace(head, asking=missed.asking, spent=unanswered(
+            head.spent, said.usage, missed.usd, billed=said.billed))
         if said.body:
             keep(writes.tables, said.body)
         writes.advance(row, after, now)
@@ -50,13 +51,13 @@ def again(writes: Writes, lease: Lease, now: datetime) -> Head:
     """What a controller begins with: a call that was under way when the last one died counts at its
     worst, and models that were set aside for good get another chance.
     """
-    head = rows.head_of(row_of(writes.tables, lease.run).head)
-    asking = afresh(head.asking)
-    if asking == head.asking:
-        return head
-    after, reserved = replace(head, asking=asking), head.asking.reserved
+    before = rows.head_of(row_of(writes.tables, lease.run).head)
+    if afresh(before.asking) == before.asking:
+        return before
     with writes.writing(lease.run):
-        row = writes.held(lease, head.version)
+        row = writes.own(lease)
+        head = rows.head_of(row.head)
+        after, reserved = replace(head, asking=afresh(head.asking)), head.asking.reserved
         if reserved:
             after = replace(after, spent=lost(head.spent, reserved))
             note(writes.tables, lease.run, "lost", now, {

@@ -46,7 +46,7 @@ class Client:
                          first_timeout=int(clocks.first), idle_timeout=int(clocks.idle),
                          total_timeout=int(clocks.total))
         return find(config.adapter).build(
-            Setup(settings, config, folder / "model", folder, SystemClock()))
+            Setup(settings, config, folder / "model", folder, SystemClock(), str(folder)))
 
 
 def binary(variable: str) -> str:

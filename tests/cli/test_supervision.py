@@ -166,7 +166,7 @@ def test_a_wait_is_shown_and_ends_at_the_first_signal(
 
 def test_a_run_in_the_background_is_watched_and_stopped(quick: Shop) -> None:
     started = time.monotonic()
-    ran = quick.oneshot("run", "-d", "--cassette", str(slow(quick, 4)), "--steps", "4")
+    ran = quick.oneshot("run", "-qd", "--cassette", str(slow(quick, 4)), "--steps", "4")
     took = time.monotonic() - started
     run = ran.out.strip()
     watched = quick.oneshot("watch", "--exit-status")

@@ -3,20 +3,24 @@
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from controller.core.canonical import canonical
 from controller.core.config import Approvals, Limits
 from controller.core.errors import SetupError
 from controller.core.head import Stop
-from controller.core.records import Finding
+from controller.core.miss import Limit, Miss, Overloaded, Why
+from controller.core.records import Finding, Prompt, Reply
 from controller.core.terms import contract_of
 from controller.notify.configured import routes
 from controller.notify.post import Post
 from controller.notify.replies import in_json, in_text
 from controller.notify.routes import Route
+from controller.testing.clock import MORNING
 from controller.testing.world import RUN, SEAL, World, Wrap, command, document, rules
 from tests.notify.conftest import Heard, Phone, serving
 from tests.test_approvals import ASKED, POLICY
@@ -177,6 +181,27 @@ def test_the_same_is_not_told_again_within_half_an_hour_nor_by_the_next_process(
 
     assert [body["title"] for body in heard.bodies] == [
         "8 of 10 steps are used", "limit: 10 of 10 steps are used"]
+
+
+@pytest.mark.parametrize(("why", "failures", "told"), [
+    (Overloaded(), 1, []), (Overloaded(), 12, ["the model does not answer"]),
+    (Limit(MORNING + timedelta(hours=2)), 1, ["the model does not answer"]),
+], ids=["once", "for long", "a limit"])
+def test_nobody_is_woken_for_a_failure_that_passes(
+        tmp_path: Path, why: Why, failures: int, told: list[str]) -> None:
+    world, left = World(), [failures]
+
+    def answer(prompt: Prompt) -> Reply | Miss:
+        left[0] -= 1
+        if left[0] >= 0:
+            return Miss(why, "busy")
+        return Reply(canonical({"expected_version": 0, "state_patch": {}, "action": command("x")}))
+
+    world.model.answers.append(answer)
+    with serving(lambda *_: {}) as heard:
+        world.go(1, wrap=posted(world, tmp_path, *ways({"webhook": {"url": heard.url}}, tmp_path)))
+
+    assert [body["title"] for body in heard.bodies] == told
 
 
 def test_no_step_is_told_of(tmp_path: Path) -> None:
