@@ -8,7 +8,7 @@ from controller.cli.overhead import known_overhead
 from controller.cli.place import Place, open_place
 from controller.cli.show import document, line, table
 from controller.core.canonical import JsonObject, JsonValue
-from controller.core.head import RunId
+from controller.core.head import RunId, Spent
 from controller.core.prices import as_of
 from controller.core.spending import Spending, Total, total
 from controller.documents import of_documents
@@ -55,15 +55,21 @@ def _lines(place: Place, run: RunId, found: Total) -> list[str]:
         f"tokens, as the backend counts them: {spent.input:,} uncached, "
         f"{spent.cache_read:,} read from a cache, {spent.cache_write:,} written to one, "
         f"{spent.output:,} out",
-        f"money: ${spent.usd:.4f}" + (f", and {spent.unpriced} calls whose price nobody knows"
-                                      if spent.unpriced else "")
-        + f" (by the backend, or list prices of {as_of()})"]
+        f"money: {_money(spent)} (by the backend, or list prices of {as_of()})"]
     if spent.lost:
         told.append(f"{spent.lost} calls were lost in a crash: counted at their worst")
     if found.replay is not None:
         told.append(f"estimate, before caching: replaying the history instead would have taken "
                     f"{found.replay:,} tokens of prompts, against {found.billed:,}")
     return told
+
+
+def _money(spent: Spent) -> str:
+    """What is known of the money; unknown is not 0."""
+    if spent.unpriced and not spent.usd:
+        return "unknown"
+    more = f", and {spent.unpriced} calls whose price nobody knows" if spent.unpriced else ""
+    return f"${spent.usd:.4f}{more}"
 
 
 def _added(place: Place, run: RunId) -> list[str]:

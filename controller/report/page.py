@@ -13,7 +13,7 @@ from controller.core.observation import bounded, first_line
 from controller.core.parse import parse
 from controller.core.redact import printable
 from controller.core.tier import Tier
-from controller.report.narrator import drifted_from, objections
+from controller.report.narrator import drifted_from, objections, sentence
 from controller.store.queries import Queries
 
 _STEP = 6000  # bytes of an observation that the page shows
@@ -55,6 +55,8 @@ def render_report(queries: Queries, run: RunId) -> str:
         evidence=_last_evidence(steps), waiting=queries.questions(run),
         answers=[{**r, "at": _minute(r)} for r in records
                  if r["kind"] in ("approved", "declined", "said")],
+        models=[{"at": _minute(r), "told": sentence(r)} for r in records
+                if r["kind"] in ("unanswered", "switched", "lost")],
         tiers=_tiers(steps), steps=list(_steps(steps)), bars=_bars(steps), drifts=_drifts(steps),
         refusals=sum(record["kind"] == "refused" for record in steps)))
 

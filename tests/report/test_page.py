@@ -1,8 +1,11 @@
 """The report page: everything a person asks in the morning, and nothing that runs."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
+from controller.core.miss import Limit, Miss
+from controller.core.records import Reply
 from controller.report.page import render_report, write_report
 from controller.testing.clock import MORNING
 from controller.testing.world import RUN, World, command
@@ -29,6 +32,19 @@ def test_the_page_answers_in_the_order_of_questions() -> None:
     assert places == sorted(places)
     assert page.count("<details") == 8
     assert "unknown key; did you mean &#39;facts&#39;?" in page
+
+
+def test_the_page_tells_of_the_models_that_did_not_answer_and_what_was_done_about_it() -> None:
+    world = World()
+    limit = Miss(Limit(MORNING + timedelta(hours=2)), HOSTILE)
+    world.model.answers.append(lambda _: Reply(b"") if world.model.prompts[1:] else limit)
+    world.go(1)
+
+    page = render_report(world.queries, RUN)
+
+    assert "<h2>Models that did not answer" in page
+    assert "usage limit until 2026-01-05 10:00 UTC; asked again at 10:01:00 UTC" in page
+    assert "<h2>Models" not in render_report(whole().queries, RUN)
 
 
 def test_the_page_runs_nothing_and_asks_for_nothing() -> None:
