@@ -8,13 +8,14 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from controller.core.canonical import JsonObject
 from controller.core.config import Clocks
 from controller.core.miss import Broken, Malformed, Miss, TimedOut, Timer, Unknown, Why
 from controller.core.records import Usage
-from controller.process import SYSTEM_PATH, Ended, Job, Result, supervise
+from controller.process import SYSTEM_PATH, Ended, Job, Result, capture, supervise
 
 _SIZE = 256 * 1024 * 1024  # bytes that a program may write; pi repeats itself a thousandfold
 
@@ -26,7 +27,8 @@ class Child:
     """One way to start the program. `folder` is ours alone.
 
     `mark` is what the program is found by when we have died. `spoken` stands in its output as soon
-    as a model answers (empty: only the whole time is bounded); at `tripwire` it is ended.
+    as a model answers (empty: only the whole time is bounded); at `tripwire` in its output, and at
+    `complaint` on its stderr, it is ended.
     """
 
     binary: str
@@ -35,6 +37,7 @@ class Child:
     mark: str = ""
     spoken: bytes = b""
     tripwire: bytes = b""
+    complaint: bytes = b""
 
     @property
     def home(self) -> Path:
@@ -58,21 +61,26 @@ class Child:
             argv=[*_leash(), self.binary, *args], cwd=self._made("empty"), env=env, stdout=stdout,
             stderr=stderr, stdin=self.file("prompt", prompt), timeout=clocks.total,
             first=clocks.first, spoken=self.spoken, silence=clocks.idle if self.spoken else None,
-            tripwire=self.tripwire, size=_SIZE, mark=self.mark))
+            tripwire=self.tripwire, complaint=self.complaint, size=_SIZE, mark=self.mark))
         return Said(Path(self.binary).name, result, _text(stdout), _text(stderr))
 
     def _made(self, name: str) -> Path:
         place = self.folder / name
-        place.mkdir(parents=True, exist_ok=True)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
         return place
 
 
+@lru_cache(maxsize=1)
 def _leash() -> Sequence[str]:
     """What lets a child die with us (PR_SET_PDEATHSIG, prctl(2)), where util-linux is there. What
     is left all the same is found by its mark when the run is resumed.
     """
     found = shutil.which("setpriv", path=SYSTEM_PATH)
-    return (found, "--pdeathsig", "KILL", "--") if found else ()
+    if not found:
+        return ()
+    leash = (found, "--pdeathsig", "KILL", "--")
+    said = capture([*leash, "true"], cwd=Path("/"), env={"PATH": SYSTEM_PATH})
+    return () if said.exit else leash  # busybox has one that can do less
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,7 @@ class Said:
     @property
     def events(self) -> tuple[JsonObject, ...]:
         """Its JSON events; what is none is a notice, or a line cut short."""
-        return tuple(event for event in map(_event, self.stdout.split("\n")) if event)
+        return _events(self.stdout)
 
     def of(self, kind: str) -> list[JsonObject]:
         """The events of one `type`."""
@@ -133,6 +141,13 @@ def base_environment(path: str, home: Path) -> dict[str, str]:
 
 def _text(place: Path) -> str:
     return place.read_text("utf-8", "replace") if place.exists() else ""
+
+
+@lru_cache(maxsize=1)
+def _events(stdout: str) -> tuple[JsonObject, ...]:
+    """Each line that is an event; of a message that grows the last one is enough."""
+    lines = (line for line in stdout.split("\n") if '"type":"message_update"' not in line[:40])
+    return tuple(event for event in map(_event, lines) if event)
 
 
 def _event(line: str) -> JsonObject | None:

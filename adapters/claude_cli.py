@@ -101,13 +101,16 @@ class ClaudeCli:
             if event.get("subtype") != "init":
                 continue
             version = str(event.get("claude_code_version", ""))
+            words, source = "", event.get("apiKeySource")
             if members(event.get("tools")) != [_TOOL]:
-                return Miss(Broken(version), f"claude {version} offers the tools "
-                            f"{event.get('tools')} where {_TOOL} alone was asked for")
-            source = event.get("apiKeySource")
-            if (source == "ANTHROPIC_API_KEY") != self._keyed:
-                return Miss(Broken(version), f"claude {version} uses the key of {source}, which "
-                            "is not the one that was chosen")
+                words = f"offers the tools {event.get('tools')} where {_TOOL} alone was asked for"
+            elif (source == "ANTHROPIC_API_KEY") != self._keyed:
+                words = f"uses the key of {source}, which is not the one that was chosen"
+            if words:
+                results = said.of("result")
+                return Miss(Broken(version), f"claude {version} {words}",
+                            billed=bool(_stream(said)),
+                            usage=_usage(results[-1]) if results else Usage())
         return None
 
 
@@ -222,16 +225,16 @@ def _why(said: Said, result: JsonObject, words: str) -> Why:
             return why
     if status is None:
         return Unreachable()
-    return by_status(status, said)
+    return _by_status(status)
 
 
-def by_status(status: JsonValue, said: Said) -> Why:
-    """What an HTTP status means for a call of claude."""
+def _by_status(status: JsonValue) -> Why:
+    """What an HTTP status means, where its fields and words were not shown."""
     match status:
         case 401 | 403:
             return AuthFailed()
         case 429 | 529 | 503:
-            return Overloaded(_delay(said))
+            return Overloaded()
         case 400 | 404 | 405 | 422:
             return Broken()
         case int() if status == 408 or status >= 500:
@@ -256,12 +259,6 @@ def _limit(said: Said) -> Limit | None:
         if told.get("status") == "rejected" and isinstance(resets, int | float):
             return Limit(datetime.fromtimestamp(resets, UTC))
     return None
-
-
-def _delay(said: Said) -> float | None:
-    delays = [delay for event in said.of("system") if event.get("subtype") == "api_retry"
-              and isinstance(delay := event.get("retry_delay_ms"), int | float)]
-    return delays[-1] / 1000 if delays else None
 
 
 def _no_result(said: Said) -> Miss:

@@ -34,9 +34,9 @@ from controller.core.miss import (
 from controller.core.ports import Clock
 from controller.core.records import Prompt, Reply, Usage
 
-TRIPWIRE = b"codex_core::tools::router: error=unsupported call"
-"""What it writes when a model calls a tool: it would go on for ever, without an event. A budget of
-its own (`rollout_budget`) would end that as well, but tells the model of it in every prompt.
+COMPLAINT = b"codex_core::tools::router: error=unsupported call"
+"""What it writes on stderr when a model calls a tool: it would go on for ever, without an event. A
+budget of its own (`rollout_budget`) would end that as well, but tells the model of it each time.
 """
 
 STDIN = 1_048_576
@@ -102,6 +102,7 @@ class CodexCli:
         key = self._key()
         login = private / "auth.json"
         if not key and not login.is_symlink():
+            login.unlink(missing_ok=True)
             login.symlink_to(self.home / ".codex/auth.json")  # never a copy: it is rewritten
         return {**base_environment(self.path, home), "CODEX_HOME": str(private),
                 **({"OPENAI_API_KEY": key} if key else {})}
@@ -116,10 +117,10 @@ def _answer(said: Said, clock: Clock) -> Reply | Miss:
         words = _message(failed[-1]) if failed else said.stderr.strip()[-1000:]
         why = _why(words, clock)
         return said.lost() if why == Unknown() and not failed else Miss(
-            why, words, billed=bool(failed))
+            why, words, billed=_may_be_billed(why, words))
     usage = _usage(completed[-1])
     acted = [kind for kind, _ in _items(said) if kind not in _HARMLESS]
-    if acted or TRIPWIRE.decode() in said.stderr:
+    if acted or COMPLAINT.decode() in said.stderr:
         return malformed(f"{TOOLS} (got {', '.join(acted) or 'a call'})", usage)
     answers = [text for kind, text in _items(said) if kind == "agent_message"]
     if not answers:  # codex drops what a model says when it declines
@@ -127,6 +128,12 @@ def _answer(said: Said, clock: Clock) -> Reply | Miss:
     if len(answers) > 1:
         return malformed(f"expected one answer, got {len(answers)}; send one", usage)
     return answered(answers[0], usage, ops=True)
+
+
+def _may_be_billed(why: Why, words: str) -> bool:
+    """Whether a model may have begun to answer."""
+    return isinstance(why, Unknown | Declined | Truncated | TimedOut) or (
+        isinstance(why, Unreachable) and not _BEFORE.search(words))
 
 
 _HARMLESS = ("agent_message", "reasoning", "error")  # an "error" item is a notice
@@ -167,19 +174,23 @@ _MARKS: tuple[tuple[str, Why], ...] = (
      r"|Missing environment variable|[Nn]ot logged in", AuthFailed()),
     (r"ran out of room|input_too_large|status:? 413|Input exceeds the maximum length"
      r"|context_length_exceeded|maximum context length", TooLarge()),
-    (r"invalid_json_schema|does not exist or you do not have access|Error loading config"
-     r"|unexpected argument|unknown (?:field|variant|configuration)|status:? 404"
-     r"|unexpected status 40[0-9]|model_not_found", Broken()),
-    (r"flagged|content_filter|cybersecurity", Declined()),
-    (r"max_output_tokens", Truncated()),
     (r"idle timeout", TimedOut(Timer.IDLE)),
     (r"at capacity|high demand|status:? 5\d\d|server_is_overloaded|slow_down", Overloaded()),
-    (r"stream disconnected|Connection failed|error sending request|stream closed|database is locked"
-     r"|sqlite state runtime", Unreachable()),
+    (r"invalid_json_schema|does not exist or you do not have access|Error loading config"
+     r"|unexpected argument|unknown (?:field|variant|configuration)|model_not_found"
+     r"|status:? 40[0245-7]", Broken()),
+    (r"flagged|content_filter|cybersecurity", Declined()),
+    (r"max_output_tokens", Truncated()),
+    (r"stream disconnected|stream closed|status:? 40[89]", Unreachable()),
 )
 """What codex says, which has no fields of its own for it."""
 
+_BEFORE = re.compile(r"Connection failed|error sending request|database is locked"
+                     r"|sqlite state runtime|dns error")
+"""What it says when nobody was asked."""
+
 _USAGE_LIMIT = re.compile(r"usage limit")
+_MARKS_OF_MONEY = re.compile(_MARKS[0][0])
 _THROTTLED = re.compile(r"\b429\b|rate limit exceeded|rate_limit_exceeded", re.IGNORECASE)
 _AGAIN_IN = re.compile(r"try again in ([\d.]+) ?(ms|s)\b")
 _AGAIN_AT = re.compile(r"try again at (.+?)\.?$")
@@ -190,14 +201,13 @@ def _why(words: str, clock: Clock) -> Why:
         return Limit(_moment(words, clock.now()))
     if passed_on := _passed_on(words):
         return passed_on
-    for pattern, why in _MARKS:
-        if re.search(pattern, words):
-            return why
-    if _THROTTLED.search(words):
+    if _BEFORE.search(words):
+        return Unreachable()
+    if _THROTTLED.search(words) and not _MARKS_OF_MONEY.search(words):
         again = _AGAIN_IN.search(words)
         unit = 1000 if again and again[2] == "ms" else 1
         return Overloaded(float(again[1]) / unit if again else None)
-    return Unknown()
+    return next((why for pattern, why in _MARKS if re.search(pattern, words)), Unknown())
 
 
 def _passed_on(words: str) -> Why | None:

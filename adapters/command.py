@@ -42,4 +42,4 @@ class Command:
         why = _EXITS.get(said.result.exit or 0)
         if why is None:
             return said.lost()
-        return Miss(why, said.stderr.strip()[-500:] or f"exit {said.result.exit}", billed=True)
+        return Miss(why, said.stderr.strip()[-500:] or f"exit {said.result.exit}")

@@ -7,6 +7,8 @@ key required, optional ones nullable, and `state_patch` a list of
 The validator is the controller's in both cases, and always runs.
 """
 
+from collections.abc import Callable
+
 from controller.core.canonical import JsonObject, JsonValue, canonical
 from controller.core.miss import Malformed, Miss
 from controller.core.pointer import split
@@ -61,12 +63,8 @@ def _plain(schema: JsonValue) -> JsonValue:
         return [_plain(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    kept: JsonObject = {}
-    for key, value in schema.items():
-        if key == "properties" and isinstance(value, dict):
-            kept[key] = {name: _plain(part) for name, part in value.items()}
-        elif key not in _TOO_MUCH:
-            kept[key] = _plain(value)
+    kept = {key: _below(key, value, _plain) for key, value in schema.items()
+            if key not in _TOO_MUCH}
     if "properties" in kept:
         kept.pop("anyOf", None)
     kinds = kept.pop("type", None)
@@ -174,7 +172,7 @@ def _present(value: JsonValue) -> JsonValue:
 def _any_of(schema: JsonValue) -> JsonValue:
     match schema:
         case dict():
-            return {("anyOf" if key == "oneOf" else key): _any_of(value)
+            return {("anyOf" if key == "oneOf" else key): _below(key, value, _any_of)
                     for key, value in schema.items() if not key.startswith("x-")}
         case list():
             return [_any_of(item) for item in schema]
@@ -182,12 +180,20 @@ def _any_of(schema: JsonValue) -> JsonValue:
             return schema
 
 
+def _below(key: str, value: JsonValue, compiled: Callable[[JsonValue], JsonValue]) -> JsonValue:
+    """A part of a schema, compiled; the keys of `properties` are names, whatever they look like."""
+    if key == "properties" and isinstance(value, dict):
+        return {name: compiled(part) for name, part in value.items()}
+    return compiled(value)
+
+
 def _strict(schema: JsonValue) -> JsonValue:
     if isinstance(schema, list):
         return [_strict(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: _strict(value) for key, value in schema.items() if key not in _DROPPED}
+    kept = {key: _below(key, value, _strict) for key, value in schema.items()
+            if key not in _DROPPED}
     if "const" in kept:
         kept = {"type": "string", "enum": [kept["const"]]}
     if isinstance(schema.get("enum"), list) and "type" not in kept:

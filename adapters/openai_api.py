@@ -99,8 +99,9 @@ class OpenAiApi:
         except openai.APIStatusError as fault:
             return self._turned_down(fault, endpoint)
         except Exception as fault:  # noqa: BLE001  (the SDK lets httpx's and json's errors through)
+            connected = "Connect" not in type(fault.__cause__).__name__
             return Miss(Unreachable(), f"{type(fault).__name__}: {fault} "
-                        f"({self.base_url or 'openai'})", billed=True)
+                        f"({self.base_url or 'openai'})", billed=connected)
 
     def _turned_down(self, fault: Any, endpoint: Endpoint) -> "Miss | _Unsupported":
         """A status that is an answer about our request, or about the dialect it was made in."""
@@ -247,8 +248,11 @@ def _of_responses(response: Any) -> _Said | Miss:
 
 def _of_chat(completion: Any) -> _Said | Miss:
     if isinstance(completion, str) or not getattr(completion, "choices", None):
-        said = getattr(completion, "error", None) or completion
-        return Miss(Unreachable(), f"no completion, but {str(said)[:200]!r}", billed=True)
+        error = getattr(completion, "error", None)
+        code = error.get("code") if isinstance(error, dict) else None
+        why = by_status(code, str(error), {}, {"error": error}) if isinstance(code, int) else (
+            Unreachable())
+        return Miss(why, f"no completion, but {str(error or completion)[:200]!r}")
     choice = completion.choices[0]
     message, usage = choice.message, _counted(completion.usage, "prompt", "completion")
     text = message.content or ""

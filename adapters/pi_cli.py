@@ -12,11 +12,11 @@ from pathlib import Path
 
 from adapters.child import TOOLS, Child, Said, base_environment
 from adapters.dialect import answered, malformed
+from adapters.status import by_status
 from controller.core.canonical import JsonObject, JsonValue, entries, members
 from controller.core.miss import (
     AuthFailed,
     Broken,
-    BudgetStop,
     Declined,
     Miss,
     Overloaded,
@@ -161,27 +161,27 @@ def _usage(messages: list[JsonObject]) -> Usage:
 
 _STATUS = re.compile(r"^(\d{3})\b")
 
-_BY_STATUS: dict[int, Why] = {
-    400: Broken(), 401: AuthFailed(), 403: AuthFailed(), 404: Broken(), 408: Unreachable(),
-    413: TooLarge(), 429: Overloaded()}
-
-_MARKS: tuple[tuple[str, Why], ...] = (
-    (r"too long|context_length|exceed_context|maximum context", TooLarge()),
-    (r"[Cc]redit balance|insufficient_quota|billing_hard_limit", BudgetStop()),
-    (r"^429|rate.?limit", Overloaded()),
-    (r"overloaded", Overloaded()),
-    (r"refus|content_filter|flagged", Declined()),
-    (r"[Cc]onnection error|timed out|stream ended|without finish_reason|terminated|ECONN|fetch"
-     r"|JSON|SSE", Unreachable()),
-)
+_LOST = re.compile(r"[Cc]onnection error|timed out|stream ended|without finish_reason|terminated"
+                   r"|ECONN|fetch failed|JSON|SSE")
 
 
 def _why(words: str, usage: Usage) -> Why:
-    for pattern, why in _MARKS:
-        if re.search(pattern, words):
-            return why
-    status: JsonValue = int(found[1]) if (found := _STATUS.match(words)) else None
-    if isinstance(status, int):
-        return _BY_STATUS.get(status, Overloaded() if status >= 500 else Unknown())
+    """By the HTTP status that the words begin with, as every API; else by what pi says itself."""
+    found = _STATUS.match(words)
+    if found:
+        return by_status(int(found[1]), words, {}, _body(words))
+    if _LOST.search(words):
+        return Unreachable()
+    if "overloaded" in words.lower():
+        return Overloaded()
     # Of a refusal of Anthropic's pi says just this, and it was paid for.
     return Declined() if "unknown error" in words and usage.output else Unknown()
+
+
+def _body(words: str) -> JsonValue:
+    """The provider's JSON, which stands after the status."""
+    try:
+        body: JsonValue = json.loads(words[3:])
+    except ValueError:
+        return None
+    return body

@@ -92,11 +92,11 @@ def _claude(setup: Setup) -> Model:
 
 def _codex(setup: Setup) -> Model:
     from adapters.child import Child
-    from adapters.codex_cli import TRIPWIRE, CodexCli
+    from adapters.codex_cli import COMPLAINT, CodexCli
 
     config = setup.config
     child = Child(setup.binary("codex"), setup.folder, config.clocks, setup.mark,
-                  tripwire=TRIPWIRE)
+                  complaint=COMPLAINT)
     return CodexCli(child, config.model, setup.held("OPENAI_API_KEY"), setup.settings.home,
                     setup.settings.path, setup.clock, config.base_url)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from controller.core.canonical import JsonObject, canonical
 from controller.core.errors import SetupError
-from controller.core.miss import Broken, Miss
+from controller.core.miss import Broken, Miss, correction
 from controller.core.ports import Model
 from controller.core.records import Prompt, Reply, Usage
 
@@ -55,8 +55,8 @@ class Recording:
 
     def propose(self, prompt: Prompt) -> Reply | Miss:
         reply = self.model.propose(prompt)
-        if isinstance(reply, Miss):
-            return reply
+        if isinstance(reply, Miss) and not correction(reply):
+            return reply  # it is no step
         line: JsonObject = {"raw": reply.body.decode("utf-8", "replace"),
                             "usage": asdict(reply.usage)}
         kept = _lines(self.cassette)[:prompt.step] if self.cassette.exists() else []

@@ -41,7 +41,8 @@ def by_status(status: int, words: str, headers: Mapping[str, str], body: JsonVal
     return by_number or (Broken() if 400 <= status < 500 else _in_stream(said))
 
 
-_BY_NUMBER: dict[int, Why] = {401: AuthFailed(), 403: AuthFailed(), 408: Unreachable()}
+_BY_NUMBER: dict[int, Why] = {401: AuthFailed(), 402: BudgetStop(), 403: AuthFailed(),
+                              408: Unreachable(), 409: Unreachable(), 425: Overloaded()}
 
 
 def _by_words(status: int, said: str) -> Why | None:
@@ -57,7 +58,8 @@ def _in_stream(said: str) -> Why:
     for mark, why in (("overloaded", Overloaded()), ("rate_limit", Overloaded()),
                       ("authentication", AuthFailed()), ("permission", AuthFailed()),
                       ("api_error", Overloaded()), ("server_error", Overloaded()),
-                      ("invalid_request", Broken()), ("timeout", Unreachable())):
+                      ("invalid_prompt", Declined()), ("invalid_request", Broken()),
+                      ("timeout", Unreachable())):
         if mark in said:
             return why
     return Unknown()

@@ -5,16 +5,17 @@ is done about it. A wait is a moment in the head: it goes on through a restart, 
 """
 
 from dataclasses import replace
+from datetime import datetime
 
 from controller.core.budget import beyond, ends
 from controller.core.errors import ModelUnavailable, ModelUnusable
-from controller.core.head import Aside, Asking, Head, Lease, Stop, Stopped
-from controller.core.miss import Miss, correction, described
+from controller.core.head import Aside, Asking, Head, Lease, Reserved, Stop, Stopped
+from controller.core.miss import Miss, TimedOut, Unreachable, correction, described
 from controller.core.patience import missed
 from controller.core.ports import Missed
 from controller.core.prices import cost, price_of, worst
 from controller.core.prompt import render
-from controller.core.records import Call, Prompt, Reply
+from controller.core.records import Call, Prompt, Reply, Usage
 from controller.core.routing import Chosen, Nobody, Rest, choose
 from controller.parts import Controller
 
@@ -28,7 +29,8 @@ def resting(ctl: Controller, lease: Lease, head: Head) -> Head | None:
 
     A wait that the run's time is too short for is none: the run stops at once.
     """
-    choice, now = choose(head, ctl.rules, ctl.clock.now()), ctl.clock.now()
+    now = ctl.clock.now()
+    choice = choose(head, ctl.rules, now)
     if not isinstance(choice, Rest):
         return None
     end = ends(ctl.rules, ctl.launch.at)
@@ -36,7 +38,7 @@ def resting(ctl: Controller, lease: Lease, head: Head) -> Head | None:
         return ctl.store.stop(lease, Stopped(
             Stop.LIMIT, f"no model can be asked before {choice.until:%Y-%m-%d %H:%M %Z} "
             f"({choice.why}), and the run's time ends before that"), now)
-    ctl.clock.sleep(min(POLL, (choice.until - now).total_seconds()))
+    ctl.clock.sleep(max(0.0, min(POLL, (choice.until - now).total_seconds())))
     return ctl.store.head(lease.run)
 
 
@@ -60,19 +62,30 @@ def ask(ctl: Controller, lease: Lease, shown: Head) -> Call | Head:
                     before.aside, reserved)
     ctl.store.reserve(lease, asking, chosen.why, begun)
     said = ctl.models[chosen.model].propose(prompt)
-    usd = cost(said.usage, price_of(config, ctl.rules))
-    call = call_of(prompt, said, chosen.model, usd, ctl)
-    return call or _missed(ctl, lease, said, usd)
+    if isinstance(said, Miss) and not correction(said):
+        return _missed(ctl, lease, _cut(said), begun, prompt)
+    return _call(ctl, prompt, said, asking)
 
 
-def call_of(prompt: Prompt, said: Reply | Miss, model: str, usd: float | None,
-            ctl: Controller) -> Call | None:
+def _call(ctl: Controller, prompt: Prompt, said: Reply | Miss, asking: Asking) -> Call:
     """What was said as a call. An answer that is no transition is one, for the gates to refuse."""
     if isinstance(said, Miss):
-        if not correction(said):
-            return None
         said = Reply(said.body, said.usage, correction(said))
-    return Call(prompt, said, ctl.clock.now(), model=model, usd=usd)
+    return Call(prompt, said, ctl.clock.now(), model=asking.model,
+                usd=_cost(ctl, asking.model, said.usage), reserved=asking.reserved or Reserved())
+
+
+def _cost(ctl: Controller, model: str, usage: Usage) -> float | None:
+    return cost(usage, price_of(ctl.rules.models[model], ctl.rules))
+
+
+def _cut(said: Miss) -> Miss:
+    """A miss without what it says of the answer's length, where that was cut off: it may be billed
+    for all of it.
+    """
+    if isinstance(said.why, Unreachable | TimedOut):
+        return replace(said, usage=replace(said.usage, output=None))
+    return said
 
 
 def once(ctl: Controller, head: Head) -> Call:
@@ -80,12 +93,9 @@ def once(ctl: Controller, head: Head) -> Call:
     chosen, prompt = _chosen(ctl, head), render(ctl.rules, head)
     name = chosen.model if chosen else ctl.rules.routing.order[0]
     said = ctl.models[name].propose(prompt)
-    usd = cost(said.usage, price_of(ctl.rules.models[name], ctl.rules))
-    call = call_of(prompt, said, name, usd, ctl)
-    if call is None:
-        assert isinstance(said, Miss)
+    if isinstance(said, Miss) and not correction(said):
         raise _fault(Asking(name), said, ctl)
-    return call
+    return _call(ctl, prompt, said, Asking(name))
 
 
 def _chosen(ctl: Controller, head: Head) -> Chosen | None:
@@ -98,21 +108,23 @@ def _chosen(ctl: Controller, head: Head) -> Chosen | None:
             raise (ModelUnavailable if temporary else ModelUnusable)(why)
 
 
-def _missed(ctl: Controller, lease: Lease, said: Reply | Miss, usd: float | None) -> Head:
+def _missed(ctl: Controller, lease: Lease, said: Miss, begun: datetime, prompt: Prompt) -> Head:
     """Write a call without a reply down, with what is done about it."""
-    assert isinstance(said, Miss)
     now, head = ctl.clock.now(), ctl.store.head(lease.run)
+    said = replace(said, words=ctl.rules.redactor.text(said.words))
     asking = missed(head, said, ctl.rules, now)
-    after = choose(replace(head, asking=asking), ctl.rules, now)
-    match after:
+    until = None
+    match choose(replace(head, asking=asking), ctl.rules, now):
         case Chosen(model):
-            then, until = f"{model} is asked next", None
+            then = f"{model} is asked next"
         case Rest(moment, _):
             then, until = f"asked again at {moment:%H:%M:%S %Z}", moment
         case Nobody():
-            then, until = "nobody is left to be asked", None
-    reason = f"{head.asking.model}: {described(said.why)}; {then}"
-    return ctl.store.miss(lease, Missed(said, asking, reason, usd, now, until), now)
+            then = "nobody is left to be asked"
+    usd = _cost(ctl, head.asking.model, said.usage)
+    return ctl.store.miss(lease, Missed(
+        said, asking, f"{head.asking.model}: {described(said.why)}; {then}", usd, begun,
+        len(prompt.text.encode()), until), now)
 
 
 def _fault(asking: Asking, said: Miss, ctl: Controller) -> ModelUnavailable | ModelUnusable:

@@ -81,7 +81,7 @@ def act(ctl: Controller, lease: Lease, shown: Head, call: Call) -> Head:
     if worst(verdicts) is Decision.CONFIRM and stale:
         if crowded(shown):
             full = judged("intent", [Objection("/action", CROWDED)])
-            # It is no sign of standing still: people are asleep.
+            # No turn is counted: that people are asleep is no sign of standing still.
             return ctl.store.refuse(lease, shown, (*verdicts, full), call, ctl.clock.now())
         question = asked(candidate, verdicts, facts, ctl.rules,
                          ctl.executor.set_aside(candidate), stale if call.grant else "")

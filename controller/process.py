@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,7 @@ class Job:
     descriptors `inherited`; `gone` comes back when nothing is left that its group does not hold.
 
     Silence counts once `spoken` stands in its output; until then `first` seconds do. It is ended as
-    soon as `tripwire` stands in it.
+    soon as `tripwire` stands there, or `complaint` in what it writes to stderr.
 
     `asks` says of the end of its output, when it is silent, what it waits for from a person, if it
     does. `tty`: it gets a terminal, and its first program must take it over (setsid --ctty).
@@ -101,6 +101,7 @@ class Job:
     spoken: bytes = b""
     silence: float | None = None
     tripwire: bytes = b""
+    complaint: bytes = b""
     size: int | None = None
     mark: str = ""
     inherited: Sequence[int] = ()
@@ -220,8 +221,9 @@ def _spawn(job: Job, stack: ExitStack) -> subprocess.Popen[bytes]:
 
 
 def _watch(child: subprocess.Popen[bytes], job: Job, started: float) -> tuple[Ended, str]:
-    watch = _Watch(job, started, started, started + _patience(job), _Sought(job, job.spoken),
-                   _Sought(job, job.tripwire))
+    watch = _Watch(job, started, started, started + _patience(job),
+                   _Sought(job.stdout, job.spoken), (
+                       _Sought(job.stdout, job.tripwire), _Sought(job.stderr, job.complaint)))
     while not _over(child, _LOOK):
         now = time.monotonic()
         if found := watch.clocks(now) or watch.words():
@@ -244,7 +246,7 @@ class _Watch:
     heard: float  # when its output has grown last
     asked: float  # when it is looked at next for a question
     spoken: "_Sought"
-    tripped: "_Sought"
+    tripped: "tuple[_Sought, ...]"
     size: int = 0
 
     def clocks(self, now: float) -> Ended | None:
@@ -263,7 +265,7 @@ class _Watch:
 
     def words(self) -> Ended | None:
         """Whether it says that it did what it was not to do."""
-        return Ended.TRIPPED if self.job.tripwire and self.tripped.found() else None
+        return Ended.TRIPPED if any(wire.found() for wire in self.tripped) else None
 
     def asks(self, now: float) -> str:
         """What it waits for from a person, when it is silent for a while."""
@@ -275,27 +277,21 @@ class _Watch:
 
 @dataclass(slots=True)
 class _Sought:
-    """Words that are looked for in what a child has written, each byte once."""
+    """Words that are looked for in what a child writes into a file, each byte once."""
 
-    job: Job
+    file: Path | None
     words: bytes
     seen: bool = False
-    read: dict[Path, int] = field(default_factory=dict)
+    read: int = 0
 
     def found(self) -> bool:
         """Whether they stand there by now."""
-        written = filter(None, (self.job.stdout, self.job.stderr))
-        self.seen = self.seen or any(map(self._in, written))
+        if self.words and not self.seen and self.file and self.file.exists():
+            with self.file.open("rb") as file:
+                file.seek(max(0, self.read - len(self.words)))
+                self.seen = self.words in file.read()
+                self.read = file.tell()
         return self.seen
-
-    def _in(self, path: Path) -> bool:
-        if not path.exists():
-            return False
-        with path.open("rb") as file:
-            file.seek(max(0, self.read.get(path, 0) - len(self.words)))
-            new = file.read()
-            self.read[path] = file.tell()
-        return self.words in new
 
 
 def _tail(job: Job) -> bytes:

@@ -1,7 +1,7 @@
 """A run in a process of its own, which outlives the terminal that it was started from.
 
-Where systemd runs for the user it is a unit (`systemctl --user status oneshot-RUN`), which also
-outlives the log-out when lingering is on; elsewhere a process in a session of its own.
+Where systemd runs for the user it is a unit (`systemctl --user status oneshot-RUN.scope`), which
+also outlives the log-out when lingering is on; elsewhere a process in a session of its own.
 """
 
 import os
@@ -13,12 +13,13 @@ from controller.cli.place import Place
 from controller.cli.show import line, next_commands, talk
 from controller.core.errors import SetupError
 from controller.core.head import RunId
+from controller.folders import remove
 from controller.process import detached
 
 _INSIDE = "ONESHOT_IN_BACKGROUND"
-"""The variable that a process in the background finds."""
+"""The variable that a process in the background finds: a file to be made when it has begun."""
 
-_BEGINS = 1.0  # seconds in which a process that can't begin says so
+_BEGINS, _LOOK = 20.0, 0.1  # seconds in which it says that it has begun, and between two looks
 
 
 def in_background(place: Place, run: RunId, *more: str) -> int:
@@ -27,14 +28,26 @@ def in_background(place: Place, run: RunId, *more: str) -> int:
     """
     log = place.runs / run / "console.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    unit = _unit(place, run)
-    child = detached([*unit, *_this_command(more)], Path.cwd(), {**os.environ, _INSIDE: "1"}, log)
-    ended = child.ended_within(_BEGINS)
+    unit, marker = _unit(place, run), log.with_name("begun")
+    marker.unlink(missing_ok=True)
+    child = detached([*unit, *_this_command(more)], Path.cwd(),
+                     {**os.environ, _INSIDE: str(marker)}, log)
+    ended = None
+    for _ in range(round(_BEGINS / _LOOK)):
+        ended = child.ended_within(_LOOK)
+        if ended is not None or marker.exists():
+            break
+    marker.unlink(missing_ok=True)
     if ended:
         said = log.read_text("utf-8", "replace").strip()[-2000:]
+        if run not in place.queries.runs():
+            remove(log.parent)
         raise SetupError(f"it could not begin (exit {ended}):\n{said}")
     line(run)
-    talk(f"process {child.pid}" + (f", unit oneshot-{run}" if unit else "") + f"; it writes {log}")
+    talk(f"process {child.pid}" + (f", unit oneshot-{run}.scope" if unit else "")
+         + f"; it writes {log}")
+    if run not in place.queries.runs():
+        talk("it checks every criterion on the base first; the run is there when that is done")
     next_commands(f"oneshot watch {run}", f"oneshot stop {run}", f"oneshot status {run}")
     return 0
 
@@ -42,6 +55,13 @@ def in_background(place: Place, run: RunId, *more: str) -> int:
 def inside(place: Place) -> bool:
     """Whether this is that process: the same command line means the foreground here."""
     return _INSIDE in place.settings.variables
+
+
+def begun(place: Place) -> None:
+    """Say, from that process, that whatever could keep it from beginning is past."""
+    marker = place.settings.variables.get(_INSIDE)
+    if marker:
+        Path(marker).touch()
 
 
 def _this_command(more: Sequence[str]) -> list[str]:

@@ -11,8 +11,9 @@ from typing import Any
 import click
 
 from controller.cli.place import SystemClock
+from controller.cli.show import talk
 from controller.core.canonical import JsonObject, entries
-from controller.core.errors import EXIT_CODES
+from controller.core.errors import EXIT_CODES, ControllerError
 from controller.core.tier import Tier
 
 _LIMITS = {"max_steps": "steps", "max_time": "seconds", "until": "until", "max_cost": "usd",
@@ -33,9 +34,10 @@ class Changes:
     def laid_over(self, documents: JsonObject) -> JsonObject:
         """A run's documents with these values in its configuration."""
         config = dict(entries(documents["config"]))
-        config["model"] = {**entries(config.get("model")), **self.model}
-        config["limits"] = {**entries(config.get("limits")), **self.limits}
-        config["approvals"] = {**entries(config.get("approvals")), **self.approvals}
+        for name, given in (("model", self.model), ("limits", self.limits),
+                            ("approvals", self.approvals)):
+            if given:
+                config[name] = {**entries(config.get(name)), **given}
         return {**documents, "config": config}
 
 
@@ -54,8 +56,17 @@ class Way:
     background: bool
     no_limits: bool
 
-    def code(self, code: int) -> int:
-        """The exit code, or 0 for one that counts as that."""
+    def code(self, driven: Callable[[], int]) -> int:
+        """The exit code that `driven` comes to, or 0 for one that counts as that; a fault that has
+        such a code is told, and counts as well.
+        """
+        try:
+            code = driven()
+        except ControllerError as fault:
+            if fault.exit_code not in self.ok_exit:
+                raise
+            talk(str(fault))
+            return 0
         return 0 if code in self.ok_exit else code
 
 

@@ -1,14 +1,14 @@
 """The shell of a run: its sandbox, its tools, and what of the user's environment it passes on."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from controller.cli.house import House
 from controller.cli.show import talk
 from controller.commands import Shell
-from controller.core.canonical import digest, entries
+from controller.core.canonical import JsonObject, digest, entries, texts
 from controller.core.contract import CommandCheck
 from controller.core.errors import SetupError
 from controller.core.head import Launch
@@ -55,7 +55,8 @@ def shell_of(house: House, launch: Launch, policy: Policy, sandbox: Sandbox, num
     listed, tools = here.environment, _tools(house, launch, here, installed)
     variables = place.settings.variables
     token = str(entries(entries(launch.documents["config"]).get("forge")).get("token") or "")
-    names = {*listed.passed, *(setup.variables if setup else ()), token.removeprefix("$"),
+    names = {*listed.passed, *_of_models(entries(launch.documents["config"])),
+             *(setup.variables if setup else ()), token.removeprefix("$"),
              *(name for probe in here.probes for name in probe.reach.variables),
              *(name for item in here.external for name in item.reach.variables)}
     held = secret_values(
@@ -64,6 +65,13 @@ def shell_of(house: House, launch: Launch, policy: Policy, sandbox: Sandbox, num
     canary = f"canary-{digest({'run': launch.run, 'at': launch.at.isoformat()})[:24]}"
     return Shell(here, house.scratch(number), house.mark, sandbox, tools, variables,
                  Redactor(held, canary))
+
+
+def _of_models(config: JsonObject) -> Iterator[str]:
+    """The variables that model interfaces take keys and more from."""
+    for model in (config.get("model"), *entries(config.get("models")).values()):
+        yield str(entries(model).get("key") or "").removeprefix("$")
+        yield from texts(entries(model).get("variables"))
 
 
 def _tracked(repo: Repo, base: str, folder: Path, root: Path) -> bool:

@@ -1,4 +1,5 @@
 """Signals: the first asks the controller to end after the step that it is in, the second ends it.
+So does the first while the controller only waits.
 
 What is open then is concluded by the next `resume`. A SIGTERM is a first signal with a limit: who
 sends it (systemd, a CI system) kills soon after.
@@ -7,7 +8,7 @@ sends it (systemd, a CI system) kills soon after.
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from controller.cli.place import SystemClock
@@ -41,8 +42,8 @@ class Ending:
         if self.code or self.clock.asleep:
             raise Terminated(128 + number)
         self.code = 128 + number
-        # Not by `talk`: we may be in the middle of writing a line.
-        os.write(2, b"finishing this step; once more to end now\n")
+        with suppress(OSError):  # whoever read it is gone; we may be in the middle of a line
+            os.write(2, b"finishing this step; once more to end now\n")
         if number == signal.SIGTERM:
             signal.signal(signal.SIGALRM, lambda _number, _frame: at_once(number, None))
             signal.setitimer(signal.ITIMER_REAL, PATIENCE)

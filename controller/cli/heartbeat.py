@@ -82,6 +82,5 @@ def _beats(place: Place, lease: Lease, lost: Callable[[str], None],
             Journal(tables, alive, place.seal).renew(lease, now)
 
     heart = Heartbeat(renew, lost, place.clock, place.clock.now() + LEASE)
-    tell(place.settings.variables, "READY=1")
     while not ended.wait(BEAT.total_seconds()) and heart.beat():
         tell(place.settings.variables, "WATCHDOG=1")

@@ -1,6 +1,7 @@
 """`oneshot plan`: what would the first step be?"""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -43,8 +44,9 @@ def command(folder: Path, changes: Changes, walls: Tier | None, only_prompt: boo
     The criteria are checked once on the base, and the model is asked once.
     """
     place = open_place(folder, from_environment(), make=True)
-    fixed = new_launch(place, read_project(place.root))
-    config = of_documents(changes.laid_over(fixed.documents)).config
+    project = read_project(place.root)
+    fixed = new_launch(place, replace(project, documents=changes.laid_over(project.documents)))
+    config = of_documents(fixed.documents).config
     asked = NOBODY if only_prompt else build_models(place, fixed, config)
     try:
         sandbox = ready(House(place, fixed), fixed, walls, lambda _: None, silent=as_json)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from controller.checkout import is_dirty, noticed
-from controller.cli.background import in_background, inside
+from controller.cli.background import begun, in_background, inside
 from controller.cli.changes import Changes, Way, run_options
 from controller.cli.confine import ready
 from controller.cli.ending import gentle
@@ -17,6 +17,7 @@ from controller.cli.migrate import bring_up
 from controller.cli.place import Place, branch_of, new_launch, open_place
 from controller.cli.show import exit_code, json_line, line, next_commands, talk
 from controller.cli.status import next_steps, status_document
+from controller.cli.supervised import tell
 from controller.cli.tidy import Tidy
 from controller.cli.wiring import build, build_models, held, journal, post_of, recorded
 from controller.core.canonical import JsonObject, entries
@@ -45,13 +46,13 @@ def command(folder: Path, changes: Changes, way: Way, run_id: str | None) -> Non
     fixed = new_launch(place, replace(project, documents=changes.laid_over(project.documents)))
     if run_id:
         fixed = replace(fixed, run=RunId(run_id))
-    click.get_current_context().exit(way.code(start(place, fixed, way)))
+    click.get_current_context().exit(way.code(lambda: start(place, fixed, way)))
 
 
 def start(place: Place, fixed: Launch, way: Way) -> int:
     """Begin a run and drive it, here or in the background. Returns the exit code."""
-    _check_limits(fixed, way)
     if way.background and not inside(place):
+        _check_limits(fixed, way)
         return in_background(place, fixed.run, "--run-id", fixed.run)
     _mention_others(place, way.as_json)
     if not way.as_json and is_dirty(place.user):
@@ -89,10 +90,13 @@ def _mention_others(place: Place, as_json: bool) -> None:
 
 def drive_run(place: Place, fixed: Launch, view: View, way: Way, *, new: bool = False) -> int:
     """Open the run if it is new, drive it, and tell what came of it. Returns the exit code."""
+    _check_limits(fixed, way)
+    tell(place.settings.variables, "READY=1")
     config = of_documents(fixed.documents).config
     watched = {name: WatchedModel(recorded(model, way.record), view)
                for name, model in build_models(place, fixed, config).items()}
     tidy, post = Tidy(place), post_of(place, fixed)
+    begun(place)
     store = journal(place, view.written, tidy.written, post.written)
     with shown(view), gentle(place.clock) as ending:
         sandbox = ready(House(place, fixed), fixed, way.walls, view.waiting, silent=view.as_json)

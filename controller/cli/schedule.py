@@ -21,7 +21,7 @@ StartLimitIntervalSec=0
 Type=notify
 NotifyAccess=main
 WatchdogSec=10min
-WorkingDirectory={root}
+WorkingDirectory={plain}
 Environment=PATH={path}
 # Keys, one NAME=value a line, in a file that only you can read:
 EnvironmentFile=-%h/.config/oneshot.env
@@ -31,7 +31,8 @@ Restart=on-failure
 RestartSec=10min
 RestartForceExitStatus=75
 RestartPreventExitStatus=2 4 5 6 8 9 11
-SuccessExitStatus=3 8
+SuccessExitStatus=3 8 143
+TimeoutStartSec=infinity
 KillMode=mixed
 TimeoutStopSec=60
 
@@ -109,9 +110,12 @@ def command(folder: Path, where: str) -> None:
     config.yaml, or it does not begin.
     """
     settings, root = from_environment(), checkout_root(folder.absolute())
-    program = settings.find("oneshot") or f"{sys.executable} -m oneshot"
+    found = settings.find("oneshot")
+    program = shlex.quote(found) if found else shlex.join(
+        [sys.executable, "-P", "-c", "from controller.cli import main; main()"])
     click.echo(FORMS[where].format(
-        root=shlex.quote(str(root)), path=settings.path, command=shlex.quote(program),
+        root=shlex.quote(str(root)), plain=str(root).replace("%", "%%"), path=settings.path,
+        command=program,
         unit=f"oneshot-{root.name}", log=shlex.quote(str(root / ".agent-runtime/cron.log"))),
         nl=False)
     talk(f"note: nothing was written; the form above is for {where}")

@@ -15,29 +15,35 @@ NEAR = 0.8
 
 
 def charged(spent: Spent, call: Call) -> Spent:
-    """`spent` after one more step's call. What nobody has said is counted, not guessed."""
-    return replace(paid(spent, call.reply.usage, call.usd), steps=spent.steps + 1)
+    """`spent` after one more step's call."""
+    after = paid(spent, call.reply.usage, call.usd, call.reserved)
+    return replace(after, steps=spent.steps + 1)
 
 
-def paid(spent: Spent, usage: Usage, usd: float | None) -> Spent:
-    """`spent` after a call, whatever came of it."""
+def paid(spent: Spent, usage: Usage, usd: float | None, reserved: Reserved) -> Spent:
+    """`spent` after a call, whatever came of it. What nobody has said counts at its worst: a limit
+    must hold where a backend is silent. A price that nobody knows is counted as one.
+    """
+    untold = usage.input is None and usage.cache_read is None and usage.cache_write is None
+    known = usd if usd is not None else reserved.usd or None
     return replace(
-        spent, input=spent.input + (usage.input or 0), output=spent.output + (usage.output or 0),
+        spent, input=spent.input + (reserved.input if untold else usage.input or 0),
+        output=spent.output + (reserved.output if usage.output is None else usage.output),
         cache_read=spent.cache_read + (usage.cache_read or 0),
         cache_write=spent.cache_write + (usage.cache_write or 0),
-        usd=spent.usd + (usd or 0.0), unpriced=spent.unpriced + (usd is None))
+        usd=spent.usd + (known or 0.0), unpriced=spent.unpriced + (known is None))
 
 
-def unanswered(spent: Spent, usage: Usage, usd: float | None, *, billed: bool) -> Spent:
+def unanswered(spent: Spent, usage: Usage, usd: float | None, reserved: Reserved, *,
+               billed: bool) -> Spent:
     """`spent` after a call without a reply. One that nobody is charged for costs nothing."""
-    after = paid(spent, usage, usd) if billed else spent
+    after = paid(spent, usage, usd, reserved) if billed else spent
     return replace(after, misses=spent.misses + 1)
 
 
 def lost(spent: Spent, reserved: Reserved) -> Spent:
     """`spent` after a call that nobody knows the end of: it counts at its worst."""
-    return replace(spent, input=spent.input + reserved.input, usd=spent.usd + reserved.usd,
-                   output=spent.output + reserved.output, lost=spent.lost + 1)
+    return replace(paid(spent, Usage(), None, reserved), lost=spent.lost + 1)
 
 
 def refused(spent: Spent) -> Spent:
@@ -64,7 +70,7 @@ def may_go_on(head: Head, rules: Rules, seconds: float, now: datetime) -> bool:
 
 def exhausted(head: Head, rules: Rules, seconds: float, now: datetime) -> Stopped | None:
     """Why a run must stop `seconds` after it began, before its next step; None: it may go on."""
-    why = stuck(head.turns, alone=len(rules.routing.order) < 2)
+    why = stuck(head.turns, alone=len(rules.routing.everybody) < 2)
     if why:
         return Stopped(Stop.STUCK, why)
     if head.spent.refusals_in_a_row >= rules.limits.refusals_in_a_row:

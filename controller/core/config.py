@@ -91,6 +91,11 @@ class Routing:
     escalate_after: int = 3
     on_limit: str = "next"
 
+    @property
+    def everybody(self) -> frozenset[str]:
+        """All names that are asked in some phase."""
+        return frozenset(self.order).union(*self.phases.values())
+
     def for_phase(self, phase: str) -> tuple[str, ...]:
         """Everybody, in the order in which they are asked in a phase."""
         return tuple(dict.fromkeys((*self.phases.get(phase, ()), *self.order)))

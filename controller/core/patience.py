@@ -42,10 +42,12 @@ def missed(head: Head, miss: Miss, rules: Rules, now: datetime) -> Asking:
     asking, why = replace(head.asking, reserved=None), f"{described(miss.why)}: {miss.words[:200]}"
     match miss.why:
         case Limit(reset_at):
-            until = min((reset_at or now + _UNTOLD) + MARGIN,
+            until = min(max(reset_at or now + _UNTOLD, now) + MARGIN,
                         now + timedelta(seconds=rules.retry.longest_wait))
             waits = rules.routing.on_limit == "wait"
-            return _set_aside(asking, Aside(until, why), until if waits else None)
+            since = None if reset_at else asking.since or now  # else it might never end
+            return replace(_set_aside(asking, Aside(until, why), until if waits else None),
+                           since=since)
         case AuthFailed() | BudgetStop() | Broken() | TooLarge():
             return _set_aside(asking, Aside(None, f"{why}{_remedy(miss)}"))
         case Unknown() if asking.misses + 1 >= _UNCLEAR:
@@ -83,10 +85,11 @@ def _later(head: Head, asking: Asking, miss: Miss, why: str, rules: Rules,
     if misses >= rules.retry.tries and others(head, rules, now):
         return replace(asking, misses=0, since=since, until=None, why=why, aside={
             **asking.aside, asking.model: Aside(now + _COOL, why)})
-    wanted = miss.why.retry_after if isinstance(miss.why, Overloaded) else None
-    seconds = max(wanted or 0.0, _backoff(head, misses))
-    until = min(now + timedelta(seconds=seconds),
-                now + timedelta(seconds=rules.retry.longest_wait))
+    wanted = (miss.why.retry_after if isinstance(miss.why, Overloaded) else None) or 0.0
+    if wanted > _MOST:  # as a limit: its end is known, and others can be asked meanwhile
+        until = now + timedelta(seconds=min(wanted, rules.retry.longest_wait))
+        return _set_aside(asking, Aside(until, why))
+    until = now + timedelta(seconds=max(wanted, _backoff(head, misses)))
     return replace(asking, misses=misses, since=since, until=until, why=why)
 
 

@@ -64,7 +64,8 @@ class Model(Protocol):
 @dataclass(frozen=True, slots=True)
 class Missed:
     """A call without a reply, as it is recorded: how it stands with the models then, what is done
-    about it in words, what it cost (None: nobody knows), when it began, until when nobody is asked.
+    about it in words, what it cost (None: nobody knows), when it began, how many bytes were sent,
+    until when nobody is asked.
     """
 
     miss: Miss
@@ -72,6 +73,7 @@ class Missed:
     reason: str
     usd: float | None
     begun: datetime
+    sent: int
     until: datetime | None
 
 

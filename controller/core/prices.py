@@ -4,6 +4,7 @@ Unknown is not 0: a call without a price is counted as one.
 """
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 import contracts
@@ -17,6 +18,13 @@ _MILLION = 1_000_000
 
 _ADDED = 8 * 1024
 """Tokens that an interface may add to a prompt, at most: what the doctor measures is far below."""
+
+_LONG = 32 * 1024
+_UNCUT = ("codex_cli", "pi_cli", "command")
+"""Adapters whose program can't be told how long an answer may be."""
+
+_TIMES = {"claude_cli": 4}
+"""How often a program asks for one answer: Claude goes on three times where one was cut off."""
 
 _DATED = re.compile(r"-(?:latest|\d{8}|\d{4}-\d{2}-\d{2})$")
 """How a name ends that is one edition of a model."""
@@ -32,7 +40,10 @@ def price_of(config: ModelConfig, rules: Rules) -> Price | None:
         return rules.prices[name]
     if config.base_url and config.adapter == "openai_api":
         return None  # somebody else's server: its names are not those of the table
-    return _table().get(_DATED.sub("", name))
+    price = _table().get(_DATED.sub("", name))
+    if price and config.adapter == "anthropic_api" and config.cache == "1h":
+        return replace(price, cache_write=2 * price.input)  # the table's is of 5 minutes
+    return price
 
 
 def known_price(config: ModelConfig, rules: Rules) -> bool:
@@ -49,12 +60,20 @@ def cost(usage: Usage, price: Price | None) -> float | None:
 
 
 def worst(prompt: Prompt, config: ModelConfig, rules: Rules) -> Reserved:
-    """What a call can cost at the worst: every byte a token, nothing cached, the longest answer."""
+    """What a call can cost at the worst: every byte a token, nothing cached, the longest answer, as
+    often as the interface asks by itself. Of interfaces that can't be told how long an answer may
+    be, _LONG is taken for the longest.
+    """
+    if config.adapter == "scripted":
+        return Reserved()  # nobody is asked
     taken = len(prompt.text.encode()) + len(canonical(prompt.schema)) + _ADDED
+    longest = max(config.max_output_tokens, _LONG) if config.adapter in _UNCUT else (
+        config.max_output_tokens)
+    times = _TIMES.get(config.adapter, 1)
     price = price_of(config, rules) or _dearest(config)
-    usd = (taken * max(price.input, price.cache_write)
-           + config.max_output_tokens * price.output) / _MILLION if price else 0.0
-    return Reserved(taken, config.max_output_tokens, usd)
+    usd = (taken * (max(price.input, price.cache_write) + (times - 1) * price.cache_read)
+           + times * longest * price.output) / _MILLION if price else 0.0
+    return Reserved(times * taken, times * longest, usd)
 
 
 def _dearest(config: ModelConfig) -> Price | None:

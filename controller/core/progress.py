@@ -1,7 +1,7 @@
 """Whether a run goes anywhere. A sign of standing still first brings a word in the next
 observation (nudge), then a stronger model where there is one (escalate), then the end (stop).
 
-A read or a search that is new, a wait, and whatever people do is no sign of anything.
+A wait, and whatever people and the controller itself do, is no sign of anything.
 """
 
 import re
@@ -12,14 +12,14 @@ from itertools import pairwise
 from controller.core.canonical import digest
 from controller.core.head import Turn
 
-KEPT = 24
+KEPT = 40
 """Turns that are looked back upon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
     """A way of going nowhere. `count` says for how long it has been so; at `nudge`, `escalate` and
-    `stop` something is done about it.
+    `stop` something is done about it; at `alone` it ends where there is nobody else to ask.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Sign:
     nudge: int
     escalate: int
     stop: int
+    alone: int
     told: str
 
 
@@ -51,7 +52,7 @@ def stuck(turns: tuple[Turn, ...], *, alone: bool) -> str:
     """Why the run has to stop; empty: it may go on. `alone`: there is no other model to ask."""
     for sign in SIGNS:
         count = sign.count(turns)
-        if count >= (sign.escalate if alone else sign.stop):
+        if count >= (sign.alone if alone else sign.stop):
             return f"no progress: {sign.name} ({count} times)"
     return ""
 
@@ -128,18 +129,18 @@ def _run_of(turns: Sequence[Turn], holds: Callable[[Turn], bool]) -> int:
 
 
 SIGNS = (
-    Sign("the same action gave the same result", _same, 3, 4, 6,
+    Sign("the same action gave the same result", _same, 3, 4, 6, 4,
          "the same action has given the same result {} times. Do something else; if you wait for "
          "something, use `wait`."),
-    Sign("the same objection to each reply", _refused, 2, 3, 5,
+    Sign("the same objection to each reply", _refused, 2, 3, 5, 3,
          "this is the same objection {} times in a row. Read it, and change what it is about."),
-    Sign("neither files nor state nor evidence have changed", _unchanged, 8, 12, 16,
+    Sign("neither files nor state nor evidence have changed", _unchanged, 8, 16, 24, 16,
          "for {} steps neither files nor state nor evidence have changed. Write down what you have "
          "learned with a state_patch, or act on it."),
-    Sign("the files go back and forth between two states", _swings, 3, 4, 6,
+    Sign("the files go back and forth between two states", _swings, 3, 4, 6, 6,
          "the files have gone back and forth {} times. Decide for one way and say why in the state."
          ),
-    Sign("the same tests fail whatever is changed", _failures, 4, 8, 12,
+    Sign("the same tests fail whatever is changed", _failures, 5, 10, 15, 15,
          "the same tests fail after {} different changes. Look for another cause."),
 )
 """What is looked for."""

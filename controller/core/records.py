@@ -13,7 +13,7 @@ from controller.core.action import Action
 from controller.core.aim import Aim
 from controller.core.canonical import JsonObject, digest
 from controller.core.facts import Source
-from controller.core.head import Head, RunId, Stopped, Turn
+from controller.core.head import Head, Reserved, RunId, Stopped, Turn
 from controller.core.results import Results
 from controller.core.tier import Tier
 
@@ -249,8 +249,9 @@ class Call:
     """One model call as it is kept: the exact bytes sent and received, with their cost.
 
     `model` is the name, in the configuration, of who was asked, `usd` what it cost (None: nobody
-    knows). `grant` names the confirmation by which a person allowed what the reply asks for, as it
-    was `bound`; such a call was made and paid for in an earlier step.
+    knows), `reserved` what was set aside for it. `grant` names the confirmation by which a person
+    allowed what the reply asks for, as it was `bound`; such a call was made and paid for in an
+    earlier step.
     """
 
     prompt: Prompt
@@ -260,6 +261,7 @@ class Call:
     bound: Binding | None = None
     model: str = ""
     usd: float | None = None
+    reserved: Reserved = field(default_factory=Reserved)
 
 
 def effect_id(run: RunId, version: int, transition: Transition) -> EffectId:

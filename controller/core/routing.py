@@ -61,19 +61,26 @@ def choose(head: Head, rules: Rules, now: datetime) -> Choice:
                       temporary=True)
     if asking.until and now < asking.until:
         return Rest(asking.until, asking.why)
-    everybody = routing.for_phase(phase(head))
-    level = _level(head, rules) % len(everybody)
-    order = everybody[level:] + everybody[:level]
+    everybody, level = routing.for_phase(phase(head)), _level(head, rules)
+    order = _from(everybody, routing.order, level)
     for name in order:
         if not _aside(head, name, now):
             return Chosen(name, _reason(head, order, name, level) if name != asking.model else "")
-    return _none(head)
+    return _none(head, everybody, now)
+
+
+def _from(everybody: tuple[str, ...], order: tuple[str, ...], level: int) -> tuple[str, ...]:
+    """Everybody, from the one on that is so many steps above the first: the order goes upwards."""
+    first = everybody[0]
+    if level and first in order:
+        first = order[min(order.index(first) + level, len(order) - 1)]
+    return tuple(dict.fromkeys((first, *everybody)))
 
 
 def others(head: Head, rules: Rules, now: datetime) -> bool:
     """Whether somebody else than the model that was asked last can be asked now."""
     return any(name != head.asking.model and not _aside(head, name, now)
-               for name in rules.routing.order)
+               for name in rules.routing.for_phase(phase(head)))
 
 
 def _level(head: Head, rules: Rules) -> int:
@@ -99,12 +106,13 @@ def _reason(head: Head, order: tuple[str, ...], name: str, level: int) -> str:
     return f"the run is to {phase(head)}" if head.asking.model else ""
 
 
-def _none(head: Head) -> Rest | Nobody:
-    aside = head.asking.aside
-    soonest = min((found.until for found in aside.values() if found.until), default=None)
-    if soonest:
-        why = next(found.why for found in aside.values() if found.until == soonest)
-        return Rest(soonest, why)
+def _none(head: Head, everybody: tuple[str, ...], now: datetime) -> Rest | Nobody:
+    """Nobody can be asked now: until when, or that there is no use in waiting."""
+    aside = {name: found for name, found in head.asking.aside.items() if name in everybody}
+    ends = [found for found in aside.values() if found.until and found.until > now]
+    if ends:
+        soonest = min(ends, key=lambda found: found.until or now)
+        return Rest(soonest.until or now, soonest.why)
     return Nobody("; ".join(f"{name}: {found.why}" for name, found in aside.items()),
                   temporary=False)
 

@@ -78,7 +78,7 @@ def total(records: Iterable[JsonObject]) -> Total:
 def _calls(records: Iterable[JsonObject]) -> Iterator[Spending]:
     for record in records:
         call = entries(record.get("call"))
-        if record["kind"] == "unanswered" and record.get("billed"):
+        if record["kind"] == "lost" or (record["kind"] == "unanswered" and record.get("billed")):
             yield _spending(record, record, 0, answered=False)
         elif call and record["kind"] in ("committed", "refused", "parked") and not call["grant"]:
             shown = len(str(record.get("observation", "")).encode())

@@ -1,5 +1,7 @@
 """Steps as they are looked at for progress: what was done, over which files, knowing what."""
 
+import re
+
 from controller.core.action import Finish, Own, Wait
 from controller.core.canonical import JsonObject, JsonValue, digest, entries
 from controller.core.head import Head, Turn
@@ -8,6 +10,9 @@ from controller.core.projection import tree_of
 from controller.core.records import POSTCONDITION, Effect, Evidence, Finding, Outcome
 from controller.core.rules import MODEL, Rules
 from controller.core.verdict import Verdict
+
+_TIMES = re.compile(r"\b\d+(?:\.\d+)? ?m?s\b|\b\d\d:\d\d:\d\d\b")
+"""What differs between two outputs that say the same."""
 
 
 def after_refusal(head: Head, verdicts: tuple[Verdict, ...], rules: Rules) -> tuple[Turn, ...]:
@@ -26,8 +31,9 @@ def after_effect(effect: Effect, outcome: Outcome, evidence: tuple[Evidence, ...
     if isinstance(action, Own | Wait):
         return base.turns
     document = effect.candidate.transition.document["action"]
-    what = digest([document, outcome.summary, outcome.source.tree])[:12]
-    failed = failing(outcome.output.decode("utf-8", "replace"))
+    output = outcome.output.decode("utf-8", "replace")
+    what = digest([document, outcome.summary, _TIMES.sub("", output), outcome.source.tree])[:12]
+    failed = failing(output)
     if isinstance(action, Finish):
         open_ = [item.subject for item in evidence if item.finding is not Finding.VERIFIED
                  and not item.subject.startswith(POSTCONDITION)]

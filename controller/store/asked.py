@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 
 from controller.core.budget import lost, unanswered
-from controller.core.head import Asking, Head, Lease
+from controller.core.head import Asking, Head, Lease, Reserved
 from controller.core.patience import afresh
 from controller.core.ports import Missed
 from controller.store import rows
@@ -35,7 +35,8 @@ def miss(writes: Writes, lease: Lease, missed: Missed, now: datetime) -> Head:
         row = writes.own(lease)
         head = rows.head_of(row.head)
         after = replace(head, asking=missed.asking, spent=unanswered(
-            head.spent, said.usage, missed.usd, billed=said.billed))
+            head.spent, said.usage, missed.usd, head.asking.reserved or Reserved(),
+            billed=said.billed))
         if said.body:
             keep(writes.tables, said.body)
         writes.advance(row, after, now)
@@ -43,7 +44,8 @@ def miss(writes: Writes, lease: Lease, missed: Missed, now: datetime) -> Head:
             "version": head.version, "step": head.spent.steps, "model": head.asking.model,
             "miss": said.kind, "reason": missed.reason, "words": said.words[:1000],
             "billed": said.billed, "usage": asdict(said.usage), "usd": missed.usd,
-            "begun": missed.begun.isoformat(), "until": rows.moment_json(missed.until)})
+            "begun": missed.begun.isoformat(), "prompt_bytes": missed.sent,
+            "until": rows.moment_json(missed.until)})
     return after
 
 
@@ -62,6 +64,7 @@ def again(writes: Writes, lease: Lease, now: datetime) -> Head:
             after = replace(after, spent=lost(head.spent, reserved))
             note(writes.tables, lease.run, "lost", now, {
                 "version": head.version, "step": head.spent.steps, "model": head.asking.model,
+                "usd": reserved.usd or None,
                 "reason": "a model call was under way when the controller died: it counts at its "
                           f"worst, {reserved.input + reserved.output} tokens and "
                           f"${reserved.usd:.4f}"})

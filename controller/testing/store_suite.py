@@ -27,7 +27,7 @@ from controller.testing.world import ME, RUN, SEAL, World, command
 
 AIM = Aim(EffectClass.WORKSPACE, "the worktree", "the command has ended")
 MISSED = Missed(Miss(Overloaded(), "busy"), Asking("model", 1, MORNING, MORNING, "busy"),
-                "asked again", None, MORNING, MORNING)
+                "asked again", None, MORNING, 10, MORNING)
 OTHER = Owner("elsewhere", 2, "boot/2")
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from controller.core.config import FIRST_MODEL, ModelConfig, Retry, Routing
+from controller.core.config import ModelConfig, Retry, Routing
 from controller.core.head import Aside, Asking, Head, RunId, Spent
 from controller.core.miss import (
     AuthFailed,
@@ -182,5 +182,59 @@ def test_a_stronger_model_is_asked_after_refusals_and_the_cheap_one_again_afterw
     asked = [choose(head(refusals=number), under, MORNING) for number in range(5)]
 
     assert [found.model for found in asked if isinstance(found, Chosen)] == [
-        "model", "model", "spare", "spare", "model"]
-    assert FIRST_MODEL == "model"
+        "model", "model", "spare", "spare", "spare"]
+
+
+def test_from_the_model_of_a_phase_on_it_goes_upwards_and_never_down() -> None:
+    under = of(("cheap", "middle", "strong"), phases={"repair": ("middle",)}, escalate_after=3)
+
+    asked = [choose(head(refusals=number), under, MORNING) for number in (1, 3, 6, 30)]
+
+    assert [found.model for found in asked if isinstance(found, Chosen)] == [
+        "middle", "strong", "strong", "strong"]
+
+
+def test_a_limit_whose_end_is_past_by_our_clock_is_asked_about_in_a_minute() -> None:
+    found = choose(after(Limit(MORNING - timedelta(minutes=5)), of()), of(), MORNING)
+
+    assert isinstance(found, Rest)
+    assert found.until == MORNING + MARGIN
+
+
+def test_a_wait_that_the_provider_names_is_no_outage_and_keeps_nobody_else_from_answering() -> None:
+    alone, two = of(), of(TWO)
+    was = after(Overloaded(5 * 3600), alone)
+
+    assert choose(was, alone, MORNING) == Rest(
+        MORNING + timedelta(hours=5), "overloaded, wants 18000 s: words")
+    assert isinstance(choose(was, alone, MORNING + timedelta(hours=5)), Chosen)
+    found = choose(after(Overloaded(3600), two), two, MORNING)
+    assert isinstance(found, Chosen)
+    assert found.model == "spare"
+
+
+def test_limits_that_nobody_says_the_end_of_are_not_asked_about_for_ever() -> None:
+    was, now = head(), MORNING
+    while now < MORNING + timedelta(days=2):
+        choice = choose(was, of(), now)
+        if isinstance(choice, Nobody):
+            break
+        if isinstance(choice, Rest):
+            now = choice.until
+            continue
+        was = replace(was, asking=missed(was, Miss(Limit(), "later"), of(), now))
+
+    assert isinstance(choice, Nobody)
+    assert choice.temporary
+    assert now <= MORNING + timedelta(hours=5)
+
+
+def test_only_those_are_waited_for_who_would_be_asked() -> None:
+    """A limit of a model for another phase is no reason to sit there."""
+    under = of(("worker", "thinker"), phases={"plan": ("thinker",)})
+    under = replace(under, routing=replace(under.routing, order=("worker",)))
+    aside = {"worker": Aside(None, "401"), "thinker": Aside(MORNING + timedelta(hours=9), "limit")}
+
+    found = choose(head(Asking("worker", aside=aside)), under, MORNING)
+
+    assert found == Nobody("worker: 401", temporary=False)

@@ -36,9 +36,9 @@ Make = Callable[[int], tuple[Turn, ...]]
 SIGNS: dict[str, tuple[Make, int, int, int]] = {
     "same action": (lambda count: many(count, what="again"), 3, 4, 6),
     "same refusal": (refusals, 2, 3, 5),
-    "nothing changes": (lambda count: many(count + 1, tree="t", known="k"), 8, 12, 16),
+    "nothing changes": (lambda count: many(count + 1, tree="t", known="k"), 8, 16, 24),
     "back and forth": (swings, 3, 4, 6),
-    "same failures": (lambda count: many(count, failures="f"), 4, 8, 12),
+    "same failures": (lambda count: many(count, failures="f"), 5, 10, 15),
 }
 
 
@@ -55,12 +55,17 @@ def test_first_a_word_then_another_model_then_the_end(name: str) -> None:
     assert f"({end} times)" in stuck(make(end), alone=False)
 
 
-@pytest.mark.parametrize("name", SIGNS)
-def test_where_there_is_no_other_model_it_ends_where_that_one_would_be_asked(name: str) -> None:
-    make, _, other, _ = SIGNS[name]
+ALONE = {"same action": 4, "same refusal": 3, "nothing changes": 16, "back and forth": 6,
+         "same failures": 15}
 
-    assert stuck(make(other - 1), alone=True) == ""
-    assert stuck(make(other), alone=True).startswith("no progress: ")
+
+@pytest.mark.parametrize("name", SIGNS)
+def test_where_there_is_nobody_else_to_ask_it_ends_no_later(name: str) -> None:
+    make, end = SIGNS[name][0], ALONE[name]
+
+    assert end <= SIGNS[name][3]
+    assert stuck(make(end - 1), alone=True) == ""
+    assert stuck(make(end), alone=True).startswith("no progress: ")
 
 
 HONEST: dict[str, Iterable[Turn]] = {
@@ -71,6 +76,9 @@ HONEST: dict[str, Iterable[Turn]] = {
     "the same tests run now and then between edits": [
         different(n, what="pytest" if n % 2 else f"edit {n}", known=f"k{n}") for n in range(60)],
     "one way back": [different(0), different(1), different(2, tree="tree 0"), *many(30)],
+    "one red test over ten rounds of edits": [
+        different(n, what="pytest" if n % 3 == 2 else f"edit {n}", tree=f"t{n - n % 3}",
+                  failures="f" if n % 3 == 2 and n < 12 else "") for n in range(30)],
     "two looks at one thing": [different(n // 2, known=f"k{n}") for n in range(60)],
     "other refusals each time": [
         Turn(f"why {n}", f"t{n // 4}", f"k{n // 4}", refused=n % 4 > 0) for n in range(60)],
