@@ -15,7 +15,8 @@ from controller.core.canonical import JsonObject
 from controller.core.config import Clocks
 from controller.core.miss import Broken, Malformed, Miss, TimedOut, Timer, Unknown, Why
 from controller.core.records import Usage
-from controller.process import SYSTEM_PATH, Ended, Job, Result, capture, supervise
+from controller.process import SYSTEM_PATH, capture, supervise
+from controller.watching import Ended, Job, Result
 
 _SIZE = 256 * 1024 * 1024  # bytes that a program may write; pi repeats itself a thousandfold
 

@@ -11,7 +11,7 @@ from controller.core.policy import ANYWHERE, SETUP, Policy, Reach
 from controller.core.redact import Redactor
 from controller.core.tier import Tier
 from controller.folders import fresh, hand_over, remove
-from controller.process import SYSTEM_PATH, Ended, Job, Result, supervise
+from controller.process import SYSTEM_PATH, supervise
 from controller.prompts import waits
 from controller.repo import Entry, Repo
 from controller.sandbox.choice import Sandbox
@@ -20,6 +20,7 @@ from controller.sandbox.profile import Mount, Network, Profile
 from controller.sandbox.toolchain import Toolchain
 from controller.sandbox.walls import confined
 from controller.sandbox.way import Way, through
+from controller.watching import Ended, Job, Result
 
 KEY = "ONESHOT_KEY"
 """The variable that an external command and its probe find the idempotency key in."""

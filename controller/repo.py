@@ -13,13 +13,8 @@ from pathlib import Path
 from controller.core.errors import MachineFault, WorldError
 from controller.git_config import ENVIRONMENT
 from controller.loose import read_ref
-from controller.process import (
-    Ended,
-    Job,
-    capture,
-    supervise,
-    told_machine_fault,
-)
+from controller.process import capture, supervise, told_machine_fault
+from controller.watching import Ended, Job
 
 ABSENT = ""
 """The old value of a ref that must not exist yet."""

@@ -12,8 +12,9 @@ import pytest
 from controller.core.errors import WorldError
 from controller.core.head import Owner
 from controller.locks import locked
-from controller.process import MARK, Ended, Job, capture, supervise
+from controller.process import MARK, capture, supervise
 from controller.processes import alive, end_marked, marked, this_process
+from controller.watching import Ended, Job
 
 ENV = {"PATH": os.defpath}
 MakeJob = Callable[..., Job]

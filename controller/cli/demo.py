@@ -19,9 +19,10 @@ from controller.cli.show import line, talk
 from controller.core.canonical import entries
 from controller.core.errors import SetupError, WorldError
 from controller.core.head import RunId, Stop
-from controller.process import Job, capture, supervise
+from controller.process import capture, supervise
 from controller.processes import marked
 from controller.settings import Settings, from_environment
+from controller.watching import Job
 
 _START = "import sys; from controller.cli import main; sys.argv[0] = 'oneshot'; main()"
 _BEFORE_DRIFT = 8  # steps until somebody else edits a file

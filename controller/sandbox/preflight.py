@@ -11,10 +11,11 @@ from pathlib import Path
 from controller.core.errors import MachineFault, WorldError
 from controller.core.tier import Tier
 from controller.folders import fresh, remove
-from controller.process import Ended, Job, machine_fault, supervise
+from controller.process import machine_fault, supervise
 from controller.sandbox.profile import Profile
 from controller.sandbox.toolchain import interpreter
 from controller.sandbox.walls import confined
+from controller.watching import Ended, Job
 
 _SECONDS = 30.0
 _GIVEN = ("HOME", "TMPDIR", "PWD", "LC_CTYPE")

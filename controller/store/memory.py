@@ -1,12 +1,25 @@
 """The tables in this process: for tests and for `plan`, where nothing is to be kept."""
 
-import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from controller.core.canonical import JsonObject
 from controller.store.tables import AuditRow, ConfirmationRow, RunRow
+
+J = TypeVar("J")
+
+
+def _copied(value: J) -> J:
+    """JSON that nobody else has: several times as fast as a deep copy of anything."""
+    match value:
+        case dict():
+            return {key: _copied(below) for key, below in value.items()}  # type: ignore[return-value]  # as it came
+        case list():
+            return [_copied(below) for below in value]  # type: ignore[return-value]  # as it came
+        case _:
+            return value
 
 
 @dataclass(slots=True)
@@ -44,7 +57,8 @@ class MemoryTables:
         return tuple(self.rows.runs)
 
     def run(self, run: str) -> RunRow | None:
-        return copy.deepcopy(self.rows.runs.get(run))
+        row = self.rows.runs.get(run)
+        return row and replace(row, head=_copied(row.head), holder=_copied(row.holder))
 
     def launch(self, run: str) -> JsonObject | None:
         return self.rows.launches.get(run)
@@ -57,7 +71,7 @@ class MemoryTables:
         self.rows.runs[row.run] = row
 
     def effect(self, run: str) -> JsonObject | None:
-        return copy.deepcopy(self.rows.effects.get(run))
+        return _copied(self.rows.effects.get(run))
 
     def put_effect(self, run: str, effect: JsonObject | None) -> None:
         self.rows.effects.pop(run, None)

@@ -26,7 +26,7 @@ from controller.core.tier import Tier
 from controller.launch import launch
 from controller.loop import step
 from controller.parts import Controller
-from controller.process import Job, capture, supervise
+from controller.process import capture, supervise
 from controller.processes import marked
 from controller.project import read_project
 from controller.sandbox.choice import Sandbox
@@ -34,6 +34,7 @@ from controller.sandbox.profile import Mount, Profile
 from controller.sandbox.walls import confined
 from controller.settings import Settings
 from controller.snapshots import Snapshots
+from controller.watching import Job
 
 SECRET = "held-secret-8d1f77a2c9"
 KEY = "sk-test-held-key-00112233445566"

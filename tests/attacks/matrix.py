@@ -19,10 +19,11 @@ from functools import partial
 from pathlib import Path
 
 from controller.core.tier import Tier
-from controller.process import Job, supervise
+from controller.process import supervise
 from controller.sandbox.choice import Sandbox, choose, unprivileged
 from controller.sandbox.profile import Bounds, Profile
 from controller.sandbox.walls import confined
+from controller.watching import Job
 from tests.attacks.arena import removed
 from tests.attacks.steps import Case
 from tests.attacks.trial import Seen, tried

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from controller.process import Job, supervise
+from controller.process import supervise
+from controller.watching import Job
 from tests.cli.conftest import START, Shop
 from tests.cli.test_commands import COMMIT, FINISH, PROTECTED, WRITE
 from tests.conftest import Git

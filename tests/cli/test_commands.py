@@ -11,8 +11,9 @@ import pytest
 
 from controller.cli.commands import COMMANDS
 from controller.core.errors import EXIT_CODES
-from controller.process import Job, supervise
+from controller.process import supervise
 from controller.processes import marked
+from controller.watching import Job
 from tests.cli.conftest import START, Shop
 from tests.conftest import Git
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from controller.process import Job, supervise
+from controller.process import supervise
 from controller.processes import marked
 from controller.testing.model_server import ModelServer
 from controller.testing.wire import Answer
+from controller.watching import Job
 from tests.cli.conftest import START, Shop
 from tests.conftest import Git
 

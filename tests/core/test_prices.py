@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from controller.core.budget import beyond, near
+from controller.core.budget import beyond, lost, near, paid, unanswered
 from controller.core.config import Limits, ModelConfig, Price
 from controller.core.head import Head, Reserved, RunId, Spent
 from controller.core.prices import cost, known_price, price_of, worst
@@ -89,3 +89,40 @@ def test_somebody_is_told_from_four_fifths_of_a_limit_on() -> None:
     assert [name for name, _ in near(head, limits, 85)] == [
         "steps", "seconds", "input tokens", "output tokens"]
     assert list(near(replace(head, spent=Spent(steps=10)), limits, 0)) == []
+
+
+@pytest.mark.parametrize(("usage", "usd", "spent"), [
+    (Usage(), None, (200, 20, 0.2, 0)), (Usage(output=3), None, (200, 3, 0.2, 0)),
+    (Usage(input=5, output=3), 0.01, (5, 3, 0.01, 0)),
+    (Usage(cache_read=5, output=3), 0.01, (0, 3, 0.01, 0)),
+], ids=["nothing", "tokens out", "all", "all from a cache"])
+def test_what_a_backend_does_not_say_counts_at_its_worst(
+        usage: Usage, usd: float | None, spent: tuple[int, int, float, int]) -> None:
+    found = paid(Spent(), usage, usd, Reserved(200, 20, 0.2))
+
+    assert (found.input, found.output, found.usd, found.unpriced) == spent
+
+
+def test_a_call_whose_price_nobody_knows_is_counted_as_one() -> None:
+    assert paid(Spent(), Usage(), None, Reserved(200, 20)).unpriced == 1
+    assert lost(Spent(), Reserved(200, 20)) == Spent(input=200, output=20, unpriced=1, lost=1)
+
+
+def test_a_call_that_nobody_is_charged_for_costs_nothing() -> None:
+    reserved = Reserved(200, 20, 0.2)
+
+    assert unanswered(Spent(), Usage(), None, reserved, billed=False) == Spent(misses=1)
+    assert unanswered(Spent(), Usage(), None, reserved, billed=True).usd == 0.2
+
+
+def test_a_script_costs_nothing_and_claude_may_ask_four_times_by_itself() -> None:
+    assert worst(PROMPT, ModelConfig("scripted"), rules()) == Reserved()
+    one, four = (worst(PROMPT, ModelConfig(name, "claude-opus-5"), rules())
+                 for name in ("anthropic_api", "claude_cli"))
+    assert (four.input, four.output) == (4 * one.input, 4 * one.output)
+
+
+def test_a_cache_that_is_kept_for_an_hour_costs_twice_its_input_to_write() -> None:
+    hour = price_of(ModelConfig("anthropic_api", "claude-opus-5", cache="1h"), rules())
+
+    assert hour == replace(OPUS, cache_write=10)
