@@ -87,6 +87,8 @@ def _deliveries(good: str) -> tuple[Case, ...]:
         Case("nothing comes", Answer(good, delivery=Delivery.SILENT), FIRST,
              dict.fromkeys(whole, TOTAL), quick=True),
         Case("stalls in the middle", Answer(good, delivery=Delivery.STALLED), IDLE, {
+            # A program may take as long to begin as its first byte may take.
+            **dict.fromkeys(("claude_cli key", "claude_cli login", "pi_cli"), f"{IDLE} or {FIRST}"),
             **dict.fromkeys(whole, TOTAL), "codex_cli": f"{IDLE} or {TOTAL} or Unreachable"},
             quick=True),
         Case("a slow drip", Answer(good, delivery=Delivery.DRIPPED),

@@ -117,7 +117,7 @@ def contract(repo: Path, task: dict[str, Any], python: Path) -> None:
         "protected_paths": ["tests/**"], "limits": {"timeout": 300},
         "environment": {"path": [str(python.parent)],
                         "variables": {"PYTHONPATH": task["pythonpath"]}}}))
-    (place / "config.yaml").write_text("model: {adapter: scripted}\n")
+    (place / "config.yaml").write_text("model: {adapter: scripted}\nlimits: {steps: 100}\n")
 
 
 def run(place: Path, changes: list[Any]) -> int:

@@ -25,4 +25,5 @@ def main() -> None:
     print(document["choices"][0]["message"]["content"] or "")
 
 
-main()
+if __name__ == "__main__":
+    main()

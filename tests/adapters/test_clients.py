@@ -71,11 +71,16 @@ def test_a_whole_run_and_no_history_leak(client: Client, tmp_path: Path) -> None
         for part in ("stable", "volatile"):
             sent = world.tables.artifact(str(call[part]))
             assert sent is not None
-            assert sent.decode().strip() in request.text
+            assert words(sent.decode()) in words(request.text)
+
+
+def words(text: str) -> str:
+    """The text with all white space alike: some APIs take it in parts."""
+    return " ".join(text.split())
 
 
 def test_the_price_of_a_call_is_what_the_backend_said(client: Client, tmp_path: Path) -> None:
-    usage = Usage(input=120, cached=20, output=30)
+    usage = Usage(input=5020, cached=20, output=30)
 
     def answer(request: ModelRequest) -> Answer:
         return Answer(Script(STEPS, client.encode)(request).text, usage=usage)
@@ -87,7 +92,7 @@ def test_the_price_of_a_call_is_what_the_backend_said(client: Client, tmp_path: 
     if client.name == "command":
         assert reply.usage == records.Usage()  # a program has no place to say it
         return
-    assert (reply.usage.input, reply.usage.cache_read, reply.usage.output) == (100, 20, 30)
+    assert (reply.usage.input, reply.usage.cache_read, reply.usage.output) == (5000, 20, 30)
     assert (reply.usage.usd is None) == (not client.name.startswith("claude_cli"))
 
 
@@ -194,7 +199,9 @@ def test_what_lies_around_reaches_no_call_and_nothing_is_added_that_need_not_be(
 
     assert (found.leaks, found.requests) == ((), 1)
     assert found.added is not None
-    assert found.added <= MOST.get(client.name, 600)
+    # pi tells the model in which folder it runs.
+    folder = len(str(tmp_path)) if client.name == "pi_cli" else 0
+    assert found.added - folder <= MOST.get(client.name, 600)
 
 
 def _committed(world: World) -> list[JsonObject]:

@@ -81,8 +81,11 @@ class Stage:
         return self.folder / "cassette.jsonl"
 
     def tell(self, actions: list[dict[str, Any]]) -> None:
-        """Let the model ask for these actions."""
-        write_cassette(self.cassette, ({"action": action} for action in actions))
+        """Let the model ask for these actions, and note how far it is: so it gets on."""
+        write_cassette(self.cassette, ({
+            "action": action, "state_patch": {"facts": {"step": {
+                "text": f"step {number} is done", "source": "README.md:1"}}}}
+            for number, action in enumerate(actions)))
 
     @property
     def deployed(self) -> list[str]:

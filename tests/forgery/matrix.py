@@ -153,7 +153,7 @@ def checkout(place: Path, runner: Runner) -> Path:
         ".agent-contract/policy.yaml": json.dumps({
             "protected_paths": ["tests/**", "test/**"],
             "environment": {"path": [str(Path(sys.executable).parent)]}}),
-        ".agent-contract/config.yaml": "model: {adapter: scripted}\n"}
+        ".agent-contract/config.yaml": "model: {adapter: scripted}\nlimits: {steps: 100}\n"}
     write(repo, files)
     write(place / "held-out", HELD_OUT[runner])
     for args in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "base")):
