@@ -107,10 +107,15 @@ class OpenAiApi:
         """A status that is an answer about our request, or about the dialect it was made in."""
         miss = Miss(by_status(fault.status_code, f"{fault.code or ''} {fault.message}",
                               fault.response.headers, fault.body),
-                    f"{fault.status_code}: {fault.message}")
+                    f"{fault.status_code}: {fault.message}{self._hint(fault.status_code)}")
         about = (fault.status_code in (400, 404, 422, 500, 501)
                  and _UNSUPPORTED.search(str(fault.message)) and not isinstance(miss.why, TooLarge))
         return _Unsupported(miss) if about and endpoint.dialect != "plain" else miss
+
+    def _hint(self, status: int) -> str:
+        """What is most often wrong about a server of one's own that does not know the path."""
+        lost = status == 404 and self.api == "responses" and self._local
+        return "; a server like this may know `api: chat` only" if lost else ""
 
     def _call(self, client: Any, prompt: Prompt,
               endpoint: Endpoint) -> "Reply | Miss | _Thoughts":

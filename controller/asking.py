@@ -11,6 +11,7 @@ from controller.core.budget import beyond, ends
 from controller.core.errors import ModelUnavailable, ModelUnusable
 from controller.core.head import Aside, Asking, Head, Lease, Reserved, Stop, Stopped
 from controller.core.miss import Miss, TimedOut, Unreachable, correction, described
+from controller.core.observation import one_line
 from controller.core.patience import missed
 from controller.core.ports import Missed
 from controller.core.prices import cost, price_of, worst
@@ -118,13 +119,19 @@ def _missed(ctl: Controller, lease: Lease, said: Miss, begun: datetime, prompt: 
         case Chosen(model):
             then = f"{model} is asked next"
         case Rest(moment, _):
-            then, until = f"asked again at {moment:%H:%M:%S %Z}", moment
+            then, until = f"nobody is asked before {moment:%H:%M:%S %Z}", moment
         case Nobody():
             then = "nobody is left to be asked"
     usd = _cost(ctl, head.asking.model, said.usage)
     return ctl.store.miss(lease, Missed(
-        said, asking, f"{head.asking.model}: {described(said.why)}; {then}", usd, begun,
+        said, asking, f"{head.asking.model}: {_told(said)}; {then}", usd, begun,
         len(prompt.text.encode()), until), now)
+
+
+def _told(said: Miss) -> str:
+    """Why there is no reply, with the provider's own words."""
+    words = one_line(said.words, 120)
+    return f"{described(said.why)} ({words})" if words else described(said.why)
 
 
 def _fault(asking: Asking, said: Miss, ctl: Controller) -> ModelUnavailable | ModelUnusable:

@@ -165,6 +165,9 @@ def _config(document: JsonObject) -> Config:
             if key in ("domain", "skill", "test_command", "issue_file")}
     others = entries(document.get("models"))
     first: JsonObject = {FIRST_MODEL: document.get("model")}
+    if FIRST_MODEL in others and "model" in document:
+        raise SetupError(".agent-contract/config.yaml: /models/model: expected another name; this "
+                         "is what `model` is called")
     named = others if others and "model" not in document else first | others
     models = {name: _model(item) for name, item in named.items()}
     return Config(

@@ -12,6 +12,7 @@ from controller.forge.remote import Rejected
 from controller.web import Unreachable
 
 _FIRST, _LONGEST = 15.0, 60.0  # seconds between two looks
+_LOOK = 5.0  # seconds between two looks at whether somebody has had enough of a wait
 
 
 def deliver(place: Workplace, effect: Effect, action: Delivery) -> Outcome:
@@ -36,12 +37,15 @@ def wait(place: Workplace, effect: Effect, action: Wait) -> Outcome:
     """Let time pass, counted from when the effect was begun: a restart does not begin it anew."""
     until, commit = effect.begun + timedelta(seconds=action.seconds), pushed(
         effect.candidate.base.state)
-    text, outside = f"{action.seconds} seconds have passed.", False
+    outside = False
     if action.checks and place.outside and commit:
         text = _awaited(place, place.outside, commit, until)
         outside = LOGS not in place.shell.policy.trusted
-    elif (rest := (until - place.clock.now()).total_seconds()) > 0:
-        place.clock.sleep(rest)
+    else:
+        while (rest := (until - place.clock.now()).total_seconds()) > 0 and not place.enough():
+            place.clock.sleep(min(rest, _LOOK))
+        waited = round((place.clock.now() - effect.begun).total_seconds())
+        text = f"{waited} seconds have passed."
     return Outcome(Status.DONE, text, effect.source, exposed=outside,
                    summary=f"waited at step {effect.candidate.base.spent.steps}")
 
@@ -59,7 +63,7 @@ def _awaited(place: Workplace, outside: Outside, commit: str, until: datetime) -
         since = since if words == before and words else now
         before = words
         settled = (now - since).total_seconds() >= outside.config.settle
-        if now >= until or (words and ended(words) and settled and not fault):
+        if now >= until or place.enough() or (words and ended(words) and settled and not fault):
             return f"{fault}The checks of {commit}:\n{outside.told(words) or 'none yet'}"
         place.clock.sleep(max(1.0, min(between, (until - now).total_seconds())))
         between = min(max(between, _FIRST) * 2, _LONGEST)

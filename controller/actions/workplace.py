@@ -26,7 +26,7 @@ class Workplace:
 
     `fence` raises LeaseLost when the run is not ours any more: asked right before anything that
     is seen outside. `tests` are the command lines whose result follows from the files alone;
-    `outside` is the forge.
+    `outside` is the forge. `enough`: nobody wants to wait any longer, or the run's time is over.
     """
 
     run: RunId
@@ -39,6 +39,7 @@ class Workplace:
     tests: frozenset[str] = frozenset()
     outside: Outside | None = None
     fence: Callable[[], None] = lambda: None
+    enough: Callable[[], bool] = lambda: False
 
     @property
     def root(self) -> Path:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from controller.cli.place import Place
 from controller.cli.show import line, next_commands, talk
-from controller.core.errors import SetupError
 from controller.core.head import RunId
 from controller.folders import remove
 from controller.process import detached
@@ -42,12 +41,14 @@ def in_background(place: Place, run: RunId, *more: str) -> int:
         said = log.read_text("utf-8", "replace").strip()[-2000:]
         if run not in place.queries.runs():
             remove(log.parent)
-        raise SetupError(f"it could not begin (exit {ended}):\n{said}")
+        talk(f"it could not begin:\n{said}")
+        return ended
     line(run)
     talk(f"process {child.pid}" + (f", unit oneshot-{run}.scope" if unit else "")
          + f"; it writes {log}")
     if run not in place.queries.runs():
         talk("it checks every criterion on the base first; the run is there when that is done")
+        next_commands(f"tail -f {log}")
     next_commands(f"oneshot watch {run}", f"oneshot stop {run}", f"oneshot status {run}")
     return 0
 

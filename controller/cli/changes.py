@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from functools import wraps
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,18 @@ class Duration(click.ParamType[int]):
         return int(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]]
 
 
+class Money(click.FloatRange):
+    """An amount that is a number."""
+
+    def convert(self, value: Any, param: click.Parameter | None,  # Any: as the base has it
+                ctx: click.Context | None) -> float:
+        """The amount."""
+        found: float = super().convert(value, param, ctx)
+        if not isfinite(found):
+            self.fail(f"expected an amount of US dollars, got {value!r}", param, ctx)
+        return found
+
+
 class Moment(click.ParamType[str]):
     """A moment, in UTC as ISO 8601 has it: from `07:30`, or from ISO 8601 with its offset."""
 
@@ -173,7 +186,7 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
                      "seconds. Waits count."),
         click.option("--until", type=Moment(), help="When it is to end: 07:30, the next time it is "
                      "that late here, or 2026-12-02T07:30+01:00."),
-        click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD",
+        click.option("--max-cost", type=Money(0, min_open=True), metavar="USD",
                      help="The run's limit of money. What a call may cost at the worst is set "
                      "aside before it is made."),
         click.option("--max-input-tokens", type=click.IntRange(1), metavar="N",

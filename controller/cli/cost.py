@@ -49,10 +49,11 @@ def _lines(place: Place, run: RunId, found: Total) -> list[str]:
     spent = place.queries.head(run).spent
     calls = len(found.calls)
     told = [
-        f"{calls} calls, {spent.misses} without a reply",
+        f"{spent.steps} calls answered, {spent.misses} without a reply",
         f"our prompts: {found.sent:,} bytes, {found.sent // max(1, calls):,} a call",
         *(f"beside them, {words}" for words in _added(place, run)),
-        f"tokens, as the backend counts them: {spent.input:,} uncached, "
+        f"tokens, as the backend counts them or, where it did not, at the worst: "
+        f"{spent.input:,} uncached, "
         f"{spent.cache_read:,} read from a cache, {spent.cache_write:,} written to one, "
         f"{spent.output:,} out",
         f"money: {_money(spent)} (by the backend, or list prices of {as_of()})"]

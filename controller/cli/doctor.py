@@ -13,7 +13,7 @@ import click
 from controller.cli.interfaces import interfaces, version_of
 from controller.cli.overhead import remember_overhead
 from controller.cli.show import document, line, mark
-from controller.cli.wiring import measured, tried
+from controller.cli.wiring import measured, tried, usable
 from controller.core.config import ModelConfig
 from controller.core.errors import ControllerError
 from controller.core.miss import described
@@ -70,12 +70,26 @@ def _look(folder: Path, settings: Settings) -> Iterator[Look]:
     held = [name for name in KEYS if name in settings.keys]
     yield Look("keys", True if held else None, ", ".join(held) or "none is set",
                   "a CLI with a login needs none")
-    usable = [one.name for one in found if one.usable]
-    yield Look("model", bool(usable), ", ".join(usable) or "none can be reached",
+    there = [one.name for one in found if one.usable] or _configured(folder, settings)
+    yield Look("model", bool(there), ", ".join(there) or "none can be reached",
                   "install claude, codex or pi and log in, or set a key")
     yield _space(settings.cache)
     yield _sandbox(settings.cache)
     yield _contract(folder)
+
+
+def _configured(folder: Path, settings: Settings) -> list[str]:
+    """The models of the configuration that could be asked: some need no key and no program."""
+    from controller.project import unchecked_project
+    from controller.settings import checkout_root
+
+    try:
+        root = checkout_root(folder.absolute())
+        models = unchecked_project(root).config.models
+    except ControllerError:
+        return []
+    return [f"{name} ({config.adapter})" for name, config in models.items()
+            if usable(settings, config, root)]
 
 
 def _git(settings: Settings) -> Look:
@@ -116,11 +130,12 @@ def _called(folder: Path, settings: Settings) -> Iterator[Look]:
     from controller.project import unchecked_project
     from controller.settings import checkout_root
 
-    config = unchecked_project(checkout_root(folder.absolute())).config
+    root = checkout_root(folder.absolute())
+    config = unchecked_project(root).config
     for name in config.routing.order:
         with tempfile.TemporaryDirectory(prefix="oneshot-call-") as place:
             try:
-                said, seconds = tried(settings, config.models[name], Path(place))
+                said, seconds = tried(settings, config.models[name], Path(place), root)
             except ControllerError as fault:
                 yield Look(f"{name} answers", False, str(fault))
                 continue

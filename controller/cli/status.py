@@ -7,9 +7,10 @@ import click
 from controller.cli.place import Place, open_place
 from controller.cli.show import document, exit_code, line, mark, next_commands, table
 from controller.core.canonical import JsonObject, JsonValue, entries
-from controller.core.errors import Damaged
+from controller.core.errors import Damaged, ModelUnavailable, ModelUnusable
 from controller.core.head import Head, RunId, Spent, Stop, Wish
 from controller.core.observation import one_line
+from controller.core.routing import Choice, Nobody, Rest, choose
 from controller.processes import alive
 from controller.settings import from_environment
 
@@ -37,9 +38,9 @@ def status_document(place: Place, run: RunId) -> JsonObject:
     head = place.queries.head(run)
     return {
         "schema": "oneshot/status@1", "run": run, "phase": _phase(place, head),
-        "exit_code": exit_code(head), "goal": place.queries.launch(run).goal,
+        "exit_code": code_of(place, head), "goal": place.queries.launch(run).goal,
         "step": head.spent.steps, "state_version": head.version,
-        "reason": head.stopped.reason if head.stopped else None,
+        "reason": head.stopped.reason if head.stopped else _waits_for_model(place, head) or None,
         "git": head.state.get("source_authority"), "worktree": str(place.worktree(run)),
         "criteria": head.state.get("criteria"),
         "waiting": [_waiting(item) for item in place.queries.questions(run)],
@@ -74,15 +75,30 @@ def _show(place: Place, run: RunId) -> None:
 
 def _waits_for_model(place: Place, head: Head) -> str:
     """Until when no model is asked, and why; empty: one can be."""
-    if head.stopped or not (head.asking.until or head.asking.aside):
-        return ""
-    from controller.core.routing import Rest, choose
+    match _choice(place, head):
+        case Rest(until, why):
+            return f"waits for a model until {until:%Y-%m-%d %H:%M:%S %Z}: {one_line(why)}"
+        case Nobody(why):
+            return f"no model can be asked: {one_line(why)}"
+        case _:
+            return ""
+
+
+def code_of(place: Place, head: Head) -> int:
+    """The exit code that a run means, as it stands."""
+    choice = _choice(place, head)
+    if isinstance(choice, Nobody):
+        return ModelUnavailable.exit_code if choice.temporary else ModelUnusable.exit_code
+    return exit_code(head)
+
+
+def _choice(place: Place, head: Head) -> Choice | None:
+    """Who would be asked now, of a run that may go on and has had trouble with its models."""
+    if head.stopped or not (head.asking.until or head.asking.aside or head.asking.since):
+        return None
     from controller.documents import of_documents
 
-    choice = choose(head, of_documents(place.launch(head.run).documents).rules, place.clock.now())
-    if not isinstance(choice, Rest):
-        return ""
-    return f"waits for a model until {choice.until:%Y-%m-%d %H:%M:%S %Z}: {one_line(choice.why)}"
+    return choose(head, of_documents(place.launch(head.run).documents).rules, place.clock.now())
 
 
 def _spent(spent: Spent) -> str:
@@ -166,8 +182,14 @@ def _more(reason: str, name: str, option: str) -> str:
     """What lifts the limit that a reason names."""
     if reason.startswith("constraint-"):
         return f"oneshot intent amend {reason.partition(':')[0]}{option} --limit …"
-    limit = "--max-cost USD" if "$" in reason else "--max-time SECONDS"
-    return f"oneshot resume{name} {'--max-steps N' if 'steps' in reason else limit}"
+    found = next((flag for words, flag in _FLAGS if words in reason), "--max-time 8h")
+    return f"oneshot resume{name} {found}"
+
+
+_FLAGS = (("$", "--max-cost USD"), ("input tokens", "--max-input-tokens N"),
+          ("output tokens", "--max-output-tokens N"), (" steps", "--max-steps N"),
+          ("it is ", "--until 07:30"))
+"""What the reason of a limit has in it -> the flag that sets another one."""
 
 
 def _waiting(item: JsonObject) -> JsonValue:

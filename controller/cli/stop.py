@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -13,6 +14,8 @@ from controller.core.errors import SetupError
 from controller.core.head import RunId, Wish
 from controller.processes import this_process
 from controller.settings import from_environment
+
+_BETWEEN = 0.3  # seconds between two signals, so that both are seen
 
 
 @click.command("stop")
@@ -39,3 +42,6 @@ def _terminate(place: Place, run: RunId) -> None:
         raise SetupError(f"the controller of run {run} is {holder or 'gone'}: --now is for one on "
                          "this machine; it ends after its step")
     os.kill(holder.pid, signal.SIGTERM)
+    place.clock.sleep(_BETWEEN)
+    with suppress(ProcessLookupError):
+        os.kill(holder.pid, signal.SIGTERM)  # the first lets the step be finished

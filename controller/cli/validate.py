@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from controller.cli.show import document, line, talk
+from controller.cli.wiring import check_adapters
 from controller.core.canonical import JsonObject
 from controller.core.errors import SetupError
 from controller.core.prompt import describe, stable
@@ -21,6 +22,7 @@ def command(folder: Path, as_json: bool) -> None:
     root = checkout_root(folder.absolute())
     try:
         project = read_project(root)
+        check_adapters(project.config)
     except SetupError as fault:
         if as_json:
             document({"schema": "oneshot/validate@1", "valid": False,

@@ -7,11 +7,9 @@ import click
 from controller.cli.live import View
 from controller.cli.place import Place, open_place
 from controller.cli.run import conclude
-from controller.cli.show import exit_code, talk
-from controller.cli.status import at_work
+from controller.cli.show import talk
+from controller.cli.status import at_work, code_of
 from controller.core.head import RunId
-from controller.core.projection import tree_of
-from controller.report.narrator import Narrator
 from controller.settings import from_environment
 
 _LOOK = 1.0  # seconds between two looks at the record
@@ -26,15 +24,13 @@ def command(folder: Path, name: str | None, exit_status: bool, as_json: bool) ->
     """Show what a run does (the last one by default), until nobody is at work on it."""
     place = open_place(folder, from_environment())
     run = place.run(name)
-    narrator = Narrator(tree_of(place.queries.head(run).state))
-    view = View(place.queries, as_json, seen=max(0, place.queries.last_number(run) - 5),
-                narrator=narrator)
+    view = View(place.queries, as_json, seen=max(0, place.queries.last_number(run) - 5))
     _follow(place, run, view)
     head = place.queries.head(run)
     if not head.stopped and not as_json:
         talk("nobody is at work on it")
     conclude(place, head, view)
-    click.get_current_context().exit(exit_code(head) if exit_status else 0)
+    click.get_current_context().exit(code_of(place, head) if exit_status else 0)
 
 
 def _follow(place: Place, run: RunId, view: View) -> None:

@@ -12,14 +12,16 @@ from controller.cli.heartbeat import beating
 from controller.cli.house import House
 from controller.cli.place import Place, SystemClock, branch_of
 from controller.cli.show import talk
+from controller.core.budget import ends
 from controller.core.canonical import entries
-from controller.core.config import Config, ModelConfig
+from controller.core.config import FIRST_MODEL, Config, ModelConfig
 from controller.core.errors import ModelUnusable, SetupError, WorldError
-from controller.core.head import Launch, Lease, RunId
+from controller.core.head import Launch, Lease, RunId, Wish
 from controller.core.miss import Broken, Miss
 from controller.core.policy import ISSUE
 from controller.core.ports import Mailbox, Model
 from controller.core.records import Prompt, Reply
+from controller.core.rules import Rules
 from controller.documents import of_documents
 from controller.lookup import Lookup
 from controller.notify.configured import routes
@@ -87,11 +89,19 @@ def build(place: Place, launch: Launch, models: Mapping[str, Model], store: Jour
     constraints = Constraints(repo, rules.contract.constraints, base, place.clock)
     hands = Hands(Workplace(
         launch.run, snapshots, shell, user, identity_of(user, place.settings.home), place.queries,
-        place.clock, tests_of(rules), outside, lambda: store.check(lease) if lease else None))
+        place.clock, tests_of(rules), outside, lambda: store.check(lease) if lease else None,
+        _enough(place, launch, store, rules)))
     issue = IssueFile(place.root, project.config.issue_file, rules.redactor,
                       ISSUE in rules.policy.trusted) if project.config.issue_file else None
     return Controller(launch, rules, models, Authorities(
         git, criteria, runtime, constraints, hosted, issue), hands, store, place.clock, mailbox)
+
+
+def _enough(place: Place, launch: Launch, store: Journal, rules: Rules) -> Callable[[], bool]:
+    """Whether the user wants the run to end or to stand still, or its time is over."""
+    end = ends(rules, launch.at)
+    return lambda: (store.inbox.wish(launch.run) is not Wish.NONE
+                    or (end is not None and place.clock.now() >= end))
 
 
 def build_models(place: Place, launch: Launch, config: Config) -> dict[str, Model]:
@@ -106,9 +116,28 @@ def build_models(place: Place, launch: Launch, config: Config) -> dict[str, Mode
         except ModelUnusable as fault:
             faults.append(fault)
             built[name] = Absent(name, str(fault))
+        except SetupError as fault:
+            raise SetupError(f"config.yaml: {_place(name)}: {fault}") from None
     if len(faults) == len(built):
         raise faults[0]
+    for name, model in built.items():
+        if isinstance(model, Absent):
+            talk(f"note: {name} can't be asked here: {model.why}")
     return built
+
+
+def check_adapters(config: Config) -> None:
+    """Raise SetupError for the first model of a configuration whose adapter is not there."""
+    for name, model in config.models.items():
+        try:
+            adapter_named(model.adapter)
+        except SetupError as fault:
+            raise SetupError(f"config.yaml: {_place(name)}: {fault}") from None
+
+
+def _place(name: str) -> str:
+    """Where a model stands in the configuration (a JSON Pointer)."""
+    return f"/{FIRST_MODEL}" if name == FIRST_MODEL else f"/models/{name}"
 
 
 def _built(place: Place, launch: Launch, name: str, config: ModelConfig) -> Model:
@@ -153,7 +182,19 @@ def measured(settings: Settings, config: ModelConfig, folder: Path, *, login: bo
     return measure(find(config.adapter), setup, login=login)
 
 
-def tried(settings: Settings, config: ModelConfig, folder: Path) -> "tuple[Reply | Miss, float]":
+def usable(settings: Settings, config: ModelConfig, root: Path) -> bool:
+    """Whether a configured model could be asked here, as far as that can be told without asking."""
+    from adapters.registry import Setup, find
+
+    try:
+        find(config.adapter).build(Setup(settings, config, root, root, SystemClock()))
+    except (SetupError, ModelUnusable):
+        return False
+    return True
+
+
+def tried(settings: Settings, config: ModelConfig, folder: Path,
+          root: Path) -> "tuple[Reply | Miss, float]":
     """What a model says to a tiny prompt, and after how many seconds. It may have to be paid for.
     """
     from adapters.measure import tiny
@@ -161,7 +202,7 @@ def tried(settings: Settings, config: ModelConfig, folder: Path) -> "tuple[Reply
 
     clock = SystemClock()
     model, begun = find(config.adapter).build(
-        Setup(settings, config, folder, folder, clock)), clock.now()
+        Setup(settings, config, folder, root, clock)), clock.now()
     return model.propose(tiny()), (clock.now() - begun).total_seconds()
 
 

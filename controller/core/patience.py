@@ -65,12 +65,11 @@ def answered(asking: Asking, model: str, now: datetime) -> Asking:
 
 
 def afresh(asking: Asking) -> Asking:
-    """How it stands for a controller that begins anew: somebody wants it to try again. A limit is
-    still a limit.
+    """How it stands for a controller that begins anew: the counts of failure begin anew as well,
+    and who was set aside for good is asked again. A wait is still a wait.
     """
-    return Asking(model=asking.model, until=asking.until if asking.since is None else None,
-                  why=asking.why,
-                  aside={name: aside for name, aside in asking.aside.items() if aside.until})
+    waits = {name: aside for name, aside in asking.aside.items() if aside.until}
+    return Asking(model=asking.model, until=asking.until, why=asking.why, aside=waits)
 
 
 def _set_aside(asking: Asking, aside: Aside, until: datetime | None = None) -> Asking:

@@ -57,7 +57,7 @@ def choose(head: Head, rules: Rules, now: datetime) -> Choice:
     asking, routing = head.asking, rules.routing
     outage = timedelta(seconds=rules.retry.outage)
     if asking.since and now - asking.since >= outage:
-        return Nobody(f"for {_hours(now - asking.since)} no model has answered ({asking.why})",
+        return Nobody(f"for {_long(now - asking.since)} no model has answered ({asking.why})",
                       temporary=True)
     if asking.until and now < asking.until:
         return Rest(asking.until, asking.why)
@@ -117,5 +117,6 @@ def _none(head: Head, everybody: tuple[str, ...], now: datetime) -> Rest | Nobod
                   temporary=False)
 
 
-def _hours(span: timedelta) -> str:
-    return f"{span.total_seconds() / 3600:.1f} h"
+def _long(span: timedelta) -> str:
+    seconds = span.total_seconds()
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.1f} min"

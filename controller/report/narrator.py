@@ -111,7 +111,7 @@ _TOLD: dict[str, Callable[[JsonObject], str]] = {
     "committed": _committed,
     "refused": lambda record: f"refused: {_said(record)}",
     "parked": lambda record: f"waits for a person: {record['confirmation']}: {_said(record)}",
-    "unanswered": lambda record: f"no reply from {first_line(str(record['reason']), 200)}",
+    "unanswered": lambda record: f"no reply from {first_line(str(record['reason']), 320)}",
     "switched": lambda record: (
         f"{record['model']} is asked instead of {record['from'] or 'nobody'}: "
         f"{first_line(str(record['reason']))}"),

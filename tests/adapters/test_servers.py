@@ -105,6 +105,14 @@ def test_an_outage_is_not_taken_for_a_dialect_that_is_not_known(tmp_path: Path) 
     assert not (tmp_path / "endpoints.json").exists()
 
 
+def test_a_server_that_knows_chat_only_is_told_of(tmp_path: Path) -> None:
+    with ModelServer(lambda _: Answer("Not Found", status=404)) as made:
+        said = model(made.url, tmp_path, api="responses").propose(prompt())
+
+    assert isinstance(said, Miss)
+    assert said.words.endswith("may know `api: chat` only")
+
+
 def test_a_dialect_that_the_user_has_chosen_is_kept(tmp_path: Path) -> None:
     with server(("plain",)) as made:
         said = model(made.url, tmp_path, dialect="strict").propose(prompt())

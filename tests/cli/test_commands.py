@@ -145,7 +145,10 @@ def test_a_backend_that_is_away_exits_75(quick: Shop) -> None:
                         "http://127.0.0.1:9/v1", OPENAI_API_KEY="dummy")
 
     assert ran.code == 75
-    assert "no reply from model: unreachable; asked again at" in ran.err
+    assert "no reply from model: unreachable (APIConnectionError" in ran.err
+    status = quick.oneshot("status", "--json").json
+    assert (status["exit_code"], "unreachable" in status["reason"]) == (75, True)
+    assert "no model can be asked: for " in quick.oneshot("status").out
     assert "no model has answered (unreachable: " in ran.err
     assert "oneshot resume" in ran.err
 

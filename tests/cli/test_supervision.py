@@ -82,6 +82,7 @@ def test_a_run_that_nothing_ends_does_not_begin(unlimited: Shop) -> None:
     ("--until", "yesterday", "expected a time like 07:30 or 2026-12-02T07:30+01:00"),
     ("--until", "2020-01-01T00:00+00:00", "2020-01-01T00:00+00:00 is over"),
     ("--max-time", "soon", "expected a time like 90m, 8h or 3600 (seconds)"),
+    ("--max-cost", "nan", "expected an amount of US dollars, got 'nan'"),
     ("--ok-exit", "3,99", "expected exit codes of oneshot like 3,8"),
 ])
 def test_a_limit_that_is_none_is_named(quick: Shop, option: str, value: str, says: str) -> None:
@@ -141,6 +142,63 @@ def test_a_second_signal_ends_it_at_once_and_nothing_is_left_running(
     assert marked(str(quick.worktree.parent)) == ()
 
 
+def test_stop_now_does_not_wait_for_the_step(quick: Shop, tmp_path: Path) -> None:
+    run = Foreground(quick, tmp_path / "out", "run", "--cassette", str(slow(quick, 60)))
+    waited(lambda: begun(quick))
+    quick.oneshot("stop", "--now")
+    ended, said = run.ended()
+
+    assert ended == 143, said
+    assert marked(str(quick.worktree.parent)) == ()
+
+
+@pytest.mark.parametrize("how", [("--max-time", "4"), ()], ids=["its time is over", "stop"])
+def test_a_wait_of_the_model_s_ends_when_nobody_wants_it_any_more(
+        quick: Shop, tmp_path: Path, how: tuple[str, ...]) -> None:
+    cassette = quick.replies({"action": {"kind": "wait", "seconds": 3000, "reason": "a nap"}})
+    started = time.monotonic()
+    run = Foreground(quick, tmp_path / "out", "run", "--cassette", str(cassette), *how)
+    if not how:
+        waited(lambda: quick.oneshot("status", "--json").json.get("step") == 1)
+        quick.oneshot("stop")
+    ended, said = run.ended()
+
+    assert ended == 3, said
+    assert time.monotonic() - started < 60
+    assert "wait" in said
+
+
+def test_watching_late_invents_no_drift(quick: Shop) -> None:
+    edits = [{"action": {"kind": "edit", "changes": [
+        {"op": "write", "path": "a.txt", "content": str(number)}]}} for number in range(9)]
+    quick.oneshot("run", "--cassette", str(quick.replies(*edits)), "--steps", "9")
+
+    watched = quick.oneshot("watch")
+
+    assert "drift" not in watched.err
+    assert "v9 edit" in watched.err
+
+
+def test_a_spare_that_can_not_be_asked_here_is_told_of_at_once_and_a_wrong_one_by_its_place(
+        quick: Shop) -> None:
+    cassette = quick.replies(WRITE, COMMIT, FINISH)
+    config = (f"model: {{adapter: scripted, cassette: '{cassette}'}}\nlimits: {{steps: 9}}\n"
+              "models: {spare: {adapter: %s}}\n")
+    quick.contract("config.yaml", config % "claude_cli")
+    absent = quick.oneshot("run")
+    quick.contract("config.yaml", config % "claude_clx")
+    wrong, checked = quick.oneshot("run"), quick.oneshot("validate")
+    quick.contract("config.yaml", config.replace("spare", "model") % "scripted")
+    twice = quick.oneshot("validate")
+
+    assert absent.code == 0
+    assert "note: spare can't be asked here: claude is not on PATH" in absent.err
+    assert (wrong.code, checked.code, twice.code) == (2, 2, 2)
+    for said in (wrong.err, checked.err):
+        assert "config.yaml: /models/spare: no adapter 'claude_clx'; there are: " in said
+    assert "/models/model: expected another name" in twice.err
+
+
 @pytest.fixture
 def limited() -> Iterator[ModelServer]:
     """A provider whose usage limit is over in an hour."""
@@ -185,8 +243,11 @@ def test_a_run_in_the_background_is_watched_and_stopped(quick: Shop) -> None:
 def test_what_can_not_begin_in_the_background_says_so_at_once(quick: Shop) -> None:
     ran = quick.oneshot("run", "-d", "--cassette", "nothing.jsonl")
 
+    absent = quick.oneshot("run", "-d", "--adapter", "claude_cli")
+
     assert ran.code == 2
     assert "there is no such file" in ran.err
+    assert absent.code == 4  # as it is without -d
 
 
 def test_resume_or_start_begins_goes_on_and_begins_anew(quick: Shop, git: Git) -> None:
@@ -279,7 +340,7 @@ def test_what_a_run_has_cost_is_told_call_by_call(quick: Shop) -> None:
 
     told, document = quick.oneshot("cost", "--steps"), quick.oneshot("cost", "--json").json
 
-    assert "3 calls, 0 without a reply" in told.out
+    assert "3 calls answered, 0 without a reply" in told.out
     assert "9,000 uncached, 3,000 read from a cache, 0 written to one, 150 out" in told.out
     assert "money: $0.0600" in told.out
     assert "estimate, before caching: replaying the history instead would have taken" in told.out

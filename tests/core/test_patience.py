@@ -154,12 +154,12 @@ def test_what_nobody_understands_is_tried_three_times() -> None:
     assert isinstance(choose(was, of(), MORNING + timedelta(days=1)), Nobody)
 
 
-def test_who_resumes_gives_everybody_another_chance_but_a_limit_is_still_one() -> None:
+def test_who_resumes_gives_everybody_another_chance_but_a_wait_is_still_one() -> None:
     until = MORNING + timedelta(hours=2)
     aside: Mapping[str, Aside] = {"model": Aside(None, "401"), "spare": Aside(until, "limit")}
 
     assert afresh(Asking("model", 3, MORNING, until, "busy", aside)) == Asking(
-        "model", why="busy", aside={"spare": aside["spare"]})
+        "model", until=until, why="busy", aside={"spare": aside["spare"]})
 
 
 @pytest.mark.parametrize(("was", "asked"), [

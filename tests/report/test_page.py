@@ -43,7 +43,8 @@ def test_the_page_tells_of_the_models_that_did_not_answer_and_what_was_done_abou
     page = render_report(world.queries, RUN)
 
     assert "<h2>Models that did not answer" in page
-    assert "usage limit until 2026-01-05 10:00 UTC; asked again at 10:01:00 UTC" in page
+    assert "usage limit until 2026-01-05 10:00 UTC (" in page
+    assert "nobody is asked before 10:01:00 UTC" in page
     assert "<h2>Models" not in render_report(whole().queries, RUN)
 
 
