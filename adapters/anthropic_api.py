@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.bounded_call import Beat, OutOfTime, within
+from adapters.bounded_call import SLACK, Beat, OutOfTime, within
 from adapters.dialect import answered, malformed, merge_schema
 from adapters.status import by_status
 from controller.core.config import Clocks
@@ -34,7 +34,7 @@ class AnthropicApi:
         import anthropic
 
         client = anthropic.Anthropic(api_key=self.key, base_url=self.base_url, max_retries=0,
-                                     timeout=self.clocks.total + 5)  # ours run out before
+                                     timeout=self.clocks.total + SLACK)
         heard = _Heard()
         try:
             with client:

@@ -12,6 +12,9 @@ from controller.core.miss import Timer
 
 T = TypeVar("T")
 
+SLACK = 5.0
+"""Seconds after our own clock at which a client's read timeout may run out."""
+
 _LOOK = 0.1  # seconds between two looks at the clocks
 
 

@@ -4,7 +4,6 @@ Nothing of the user's Claude configuration, memory, hooks, MCP servers or projec
 call. With an API key it runs bare; with a subscription it may not (bare ignores logins).
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -273,12 +272,3 @@ _COMPLAINTS: tuple[tuple[str, Why], ...] = (
     ("unknown option", Broken()), ("not valid JSON", Broken()), ("must be a JSON object", Broken()),
     ("Input must be provided", Broken()), ("requires --verbose", Broken()),
     ("native binary not installed", Broken()), ("exceeds 10MB", TooLarge()))
-
-
-def login(home: Path) -> bool | None:
-    """Whether the user's own Claude Code looks logged in; None where that can't be told."""
-    place = home / ".claude/.credentials.json"
-    try:
-        return "claudeAiOauth" in json.loads(place.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None

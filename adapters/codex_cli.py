@@ -169,7 +169,6 @@ def _usage(event: JsonObject) -> Usage:
 
 
 _MARKS: tuple[tuple[str, Why], ...] = (
-    (r"Quota exceeded|billing_hard_limit|insufficient_quota", BudgetStop()),
     (r"status:? 40[13]|refresh token|log out and sign in|upgrade to Plus|ChatGPT plan, upgrade"
      r"|Missing environment variable|[Nn]ot logged in", AuthFailed()),
     (r"ran out of room|input_too_large|status:? 413|Input exceeds the maximum length"
@@ -190,7 +189,7 @@ _BEFORE = re.compile(r"Connection failed|error sending request|database is locke
 """What it says when nobody was asked."""
 
 _USAGE_LIMIT = re.compile(r"usage limit")
-_MARKS_OF_MONEY = re.compile(_MARKS[0][0])
+_POOR = re.compile(r"Quota exceeded|billing_hard_limit|insufficient_quota")
 _THROTTLED = re.compile(r"\b429\b|rate limit exceeded|rate_limit_exceeded", re.IGNORECASE)
 _AGAIN_IN = re.compile(r"try again in ([\d.]+) ?(ms|s)\b")
 _AGAIN_AT = re.compile(r"try again at (.+?)\.?$")
@@ -203,7 +202,9 @@ def _why(words: str, clock: Clock) -> Why:
         return passed_on
     if _BEFORE.search(words):
         return Unreachable()
-    if _THROTTLED.search(words) and not _MARKS_OF_MONEY.search(words):
+    if _POOR.search(words):  # before the throttle: it is a 429 as well
+        return BudgetStop()
+    if _THROTTLED.search(words):
         again = _AGAIN_IN.search(words)
         unit = 1000 if again and again[2] == "ms" else 1
         return Overloaded(float(again[1]) / unit if again else None)

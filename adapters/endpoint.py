@@ -1,10 +1,10 @@
 """What an endpoint can be held to, as it was found out, kept from one call to the next."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from controller.core.canonical import JsonObject, entries
+from controller.scraps import read_scrap, write_scrap
 
 DIALECTS = ("strict", "object", "tool", "plain")
 """From the firmest structure to none."""
@@ -20,7 +20,8 @@ class Endpoint:
     known: JsonObject = field(init=False)
 
     def __post_init__(self) -> None:
-        self.known = dict(entries(self._read().get(self.key)))
+        known = read_scrap(self.memory) if self.memory else {}
+        self.known = dict(entries(known.get(self.key)))
 
     @property
     def dialect(self) -> str:
@@ -48,16 +49,5 @@ class Endpoint:
 
     def _remember(self, name: str, value: str | bool) -> None:
         self.known[name] = value
-        if self.memory is None:
-            return
-        whole: JsonObject = {**self._read(), self.key: self.known}
-        self.memory.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.memory.with_suffix(".tmp")
-        beside.write_text(json.dumps(whole), "utf-8")
-        beside.replace(self.memory)
-
-    def _read(self) -> JsonObject:
-        try:
-            return entries(json.loads(self.memory.read_text("utf-8"))) if self.memory else {}
-        except (OSError, ValueError):
-            return {}
+        if self.memory:
+            write_scrap(self.memory, {**read_scrap(self.memory), self.key: self.known})

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from adapters.bounded_call import OutOfTime, within
+from adapters.bounded_call import SLACK, OutOfTime, within
 from adapters.dialect import answered, grammar_schema, malformed, ops_schema
 from adapters.endpoint import Endpoint
 from adapters.status import by_status
@@ -40,8 +40,6 @@ _UNSUPPORTED = re.compile(r"response_format|json_schema|json_object|text\.format
                           r"|\btools?\b|grammar|structured", re.IGNORECASE)
 
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
-
-_SLACK = 5.0  # seconds after our own clock at which the client's would run out
 
 _FEWEST = 12  # bytes that a token stands for, at most: a prompt with fewer tokens was cut
 
@@ -85,11 +83,11 @@ class OpenAiApi:
         import openai
 
         client = openai.OpenAI(api_key=self.key, base_url=self.base_url, max_retries=0,
-                               timeout=self.clocks.total + _SLACK)
+                               timeout=self.clocks.total + SLACK)
         try:
             with client:
                 # Whole answers are asked for, so nothing comes before all of it does.
-                return within(replace(self.clocks, first=self.clocks.total + _SLACK),
+                return within(replace(self.clocks, first=self.clocks.total + SLACK),
                               lambda _: self._call(client, prompt, endpoint), client.close)
         except ControllerError:  # a lost lease
             raise

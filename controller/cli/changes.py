@@ -15,6 +15,7 @@ from controller.cli.place import SystemClock
 from controller.cli.show import talk
 from controller.core.canonical import JsonObject, entries
 from controller.core.errors import EXIT_CODES, ControllerError
+from controller.core.governed import seconds
 from controller.core.tier import Tier
 
 _LIMITS = {"max_steps": "steps", "max_time": "seconds", "until": "until", "max_cost": "usd",
@@ -99,7 +100,7 @@ class Duration(click.ParamType[int]):
         found = re.fullmatch(r"([1-9][0-9]{0,6})([smhd]?)", str(value))
         if not found:
             self.fail(f"expected a time like 90m, 8h or 3600 (seconds), got {value!r}", param, ctx)
-        return int(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]]
+        return seconds(found[0] if found[2] else f"{found[0]}s")
 
 
 class Money(click.FloatRange):

@@ -1,10 +1,10 @@
 """The post office of one run: notices go out as the record grows, answers come into the record."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from controller.core.approval import Seal
 from controller.core.canonical import JsonValue
@@ -15,6 +15,7 @@ from controller.core.rules import Rules
 from controller.notify.notice import Notice, document, notices, question
 from controller.notify.replies import Answer
 from controller.notify.routes import Route
+from controller.scraps import read_scrap, write_scrap
 from controller.store.contracts import document as contract_document
 from controller.store.people import Desk
 from controller.store.queries import Queries
@@ -121,17 +122,15 @@ class Post:
 
     def _known(self) -> "_Known":
         try:
-            found = json.loads(self.told.read_text("utf-8"))
+            found: Any = read_scrap(self.told)  # Any: whatever it holds, faults are caught
             return _Known(int(found["seen"]), {str(key): str(at)
                                                for key, at in found["at"].items()})
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             return _Known(self.seen, {})
 
     def _remember(self, known: "_Known") -> None:
         kept = dict(list(known.at.items())[-_KEPT:])
-        beside = self.told.with_suffix(".tmp")
-        beside.write_text(json.dumps({"seen": known.seen, "at": kept}), "utf-8")
-        beside.replace(self.told)
+        write_scrap(self.told, {"seen": known.seen, "at": dict[str, JsonValue](kept)})
 
 
 @dataclass(slots=True)
